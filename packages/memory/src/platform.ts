@@ -1,0 +1,103 @@
+/** The answer of a blocking wait. */
+export type WaitResult = 'ok' | 'not-equal' | 'timed-out';
+
+/** The answer of an asynchronous wait, as `Atomics.waitAsync` gives it. */
+export type WaitAsyncResult =
+  | { readonly async: false; readonly value: 'not-equal' | 'timed-out' }
+  | { readonly async: true; readonly value: Promise<'ok' | 'timed-out'> };
+
+/** What a structure needs of `Atomics`. The global object satisfies it as it is. */
+export interface AtomicsLike {
+  load(words: Int32Array, index: number): number;
+  store(words: Int32Array, index: number, value: number): number;
+  add(words: Int32Array, index: number, value: number): number;
+  sub(words: Int32Array, index: number, value: number): number;
+  and(words: Int32Array, index: number, value: number): number;
+  or(words: Int32Array, index: number, value: number): number;
+  xor(words: Int32Array, index: number, value: number): number;
+  exchange(words: Int32Array, index: number, value: number): number;
+  compareExchange(words: Int32Array, index: number, expected: number, replacement: number): number;
+  wait(words: Int32Array, index: number, expected: number, timeoutMs?: number): WaitResult;
+  notify(words: Int32Array, index: number, count?: number): number;
+  /** Absent where the engine has none. */
+  waitAsync?(words: Int32Array, index: number, expected: number, timeoutMs?: number): WaitAsyncResult;
+}
+
+/**
+ * Everything outside its own words that a structure may touch: atomics, clock, randomness, scheduling.
+ *
+ * Production code takes `(words, platform)` and gets {@link realPlatform} by default. Tests hand in one that
+ * counts, the schedule explorer one that simulates, so one source runs in all three. Nothing in a structure
+ * reads a clock, a random number or a timer but through this object.
+ */
+export interface Platform {
+  readonly atomics: AtomicsLike;
+  /** Milliseconds on a clock that never goes back. */
+  now(): number;
+  /** A random unsigned 32-bit integer. */
+  random(): number;
+  /** Tells the processor that this thread spins. Does nothing where the engine has no `Atomics.pause`. */
+  pause(): void;
+  /** Whether this thread may block in {@link AtomicsLike.wait}. */
+  canBlock(): boolean;
+  /** Calls back once after `delayMs`, without keeping the event loop alive. Returns a function that cancels. */
+  schedule(callback: () => void, delayMs: number): () => void;
+  /** Keeps the event loop alive until the returned function is called. */
+  keepAlive(): () => void;
+}
+
+type Timer = { unref?: () => void };
+
+declare const globalThis: {
+  Atomics: AtomicsLike & { pause?: () => void };
+  performance: { now(): number };
+  crypto: { getRandomValues(array: Uint32Array): Uint32Array };
+  setTimeout(callback: () => void, delayMs: number): Timer;
+  clearTimeout(timer: Timer): void;
+  window?: unknown;
+};
+
+/** Longest delay that a timer takes, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const noop = () => {};
+const nativePause = globalThis.Atomics?.pause;
+let blockable: boolean | undefined;
+
+/** Asks the engine once per thread, with a wait that returns at once. */
+function probeBlocking(): boolean {
+  try {
+    globalThis.Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 1, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The platform of this engine.
+ *
+ * Its `atomics` is the global `Atomics` object itself: calls through it were measured to cost what direct
+ * calls cost (`pnpm bench atomics`, rows `seam`).
+ */
+export const realPlatform: Platform = {
+  atomics: globalThis.Atomics,
+  now: () => globalThis.performance.now(),
+  // A private array: engines refuse to fill shared ones.
+  random: () => globalThis.crypto.getRandomValues(new Uint32Array(1))[0]!,
+  pause: nativePause ? () => nativePause() : noop,
+  canBlock: () => (blockable ??= probeBlocking()),
+  schedule(callback, delayMs) {
+    const timer = globalThis.setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
+    timer.unref?.();
+    return () => globalThis.clearTimeout(timer);
+  },
+  keepAlive() {
+    let timer: Timer;
+    const hold = () => {
+      timer = globalThis.setTimeout(hold, MAX_TIMER_MS);
+    };
+    hold();
+    return () => globalThis.clearTimeout(timer);
+  },
+};

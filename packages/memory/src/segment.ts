@@ -1,0 +1,450 @@
+import { Directory, type StructureInfo, type StructureOptions } from './directory.js';
+import { HeddleError } from './errors.js';
+import { forgetJanitor, JanitorLink, type Lifeline } from './janitor.js';
+import { LINE_BYTES, type Layout, roundUp, WORD_BYTES } from './layout.js';
+import { type Platform, realPlatform } from './platform.js';
+import { Recovery, type RecoveryReport } from './recovery.js';
+import { type Geometry, regionsOf, segmentLayout } from './segment.layout.js';
+import { geometryFrom, initialise, readHeader } from './segment-header.js';
+import { type Range, Space } from './space.js';
+import { isSharedArrayBuffer, support } from './support.js';
+import { ThreadTable, threadsFull, type ThreadInfo } from './thread-table.js';
+import { type Membership, threadState, uniqueOfThreadId } from './thread-state.js';
+
+const { janitor, deaths } = segmentLayout.offsets;
+
+/** Reserved unless told otherwise: 64 MiB, of which only what is touched takes memory. */
+export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
+
+export interface SegmentOptions extends Partial<Geometry> {
+  /**
+   * Bytes to reserve, a whole number, rounded up to a multiple of 128. Default 64 MiB. It never grows; pages
+   * take memory when they are first touched, so a large reservation is free.
+   */
+  readonly byteLength?: number | undefined;
+  /** Memory to make the segment in, zeroed or a segment already; `byteLength` is its own then. */
+  readonly buffer?: SharedArrayBuffer | undefined;
+  /** Whether to start a janitor, which sees the deaths of threads whose parents cannot. Default false. */
+  readonly janitor?: boolean | undefined;
+  /** For tests. */
+  readonly platform?: Platform | undefined;
+}
+
+export interface AttachOptions {
+  /** Milliseconds to wait for the creator, where the memory is still all zero. Default 1000. */
+  readonly timeout?: number | undefined;
+  /** For tests. */
+  readonly platform?: Platform | undefined;
+}
+
+/** What another thread needs to attach: plain and cloneable, for `workerData` or a message. Never transfer it. */
+export interface SegmentHandle {
+  readonly heddle: 'segment';
+  readonly buffer: SharedArrayBuffer;
+  /** Unique number of the thread that made this handle. */
+  readonly from: number;
+  /** The end of a channel to the janitor, in the handle of a {@link Segment.lifeline}. */
+  readonly port?: unknown;
+}
+
+/** The thread that a segment object belongs to, as the table knows it. */
+export interface ThreadIdentity {
+  readonly id: number;
+  readonly token: number;
+  readonly unique: number;
+}
+
+/** What `watch` needs of a worker: Node's `Worker` has it. */
+export interface WatchableWorker {
+  readonly threadId: number;
+  once(event: 'exit', listener: () => void): unknown;
+  off(event: 'exit', listener: () => void): unknown;
+}
+
+const instances = new Map<string, Segment>();
+
+/**
+ * One reserved piece of shared memory and what every thread finds in it.
+ *
+ * **Layout**: `segment.layout.ts`: a header, the thread table, the directory, the range table, then space.
+ *
+ * **Attaching** gives the thread a row in the thread table, and so an id, until it detaches or dies. Attaching
+ * again in the same thread, through any object over the same memory, yields the same segment.
+ *
+ * **Death** of an attached thread is noticed by its parent ({@link watch}) or by the janitor; both run
+ * {@link declareDead}, and whoever meets a row left over runs {@link recover}.
+ *
+ * Handles cross threads, segments do not:
+ *
+ * ```ts
+ * const segment = Segment.create({ byteLength: 2 ** 30 });
+ * const worker = new Worker(new URL('./w.js', import.meta.url), { workerData: segment.handle });
+ * segment.watch(worker);
+ * // w.js
+ * const segment = Segment.attach(workerData);
+ * ```
+ */
+export class Segment {
+  /** Process-unique, the same in every thread: 16 hexadecimal digits. */
+  readonly id: string;
+  readonly buffer: SharedArrayBuffer;
+  readonly byteLength: number;
+  /** The whole segment. */
+  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly space: Space;
+  readonly directory: Directory;
+  readonly platform: Platform;
+  readonly #threads: ThreadTable;
+  readonly #recovery: Recovery;
+  readonly #membership: Membership;
+  #uses = 1;
+
+  private constructor(buffer: SharedArrayBuffer, platform: Platform, from: number, port?: unknown) {
+    this.buffer = buffer;
+    this.byteLength = buffer.byteLength;
+    this.platform = platform;
+    this.words = new Int32Array(buffer);
+    const header = readHeader(this.words, buffer.byteLength, platform);
+    this.id = header.id;
+    const regions = regionsOf(header.geometry);
+    this.#threads = new ThreadTable(this.words.subarray(regions.threads, regions.directory), platform);
+    this.space = new Space(
+      this.words.subarray(regions.ranges, regions.space),
+      regions.space * WORD_BYTES,
+      buffer.byteLength - regions.space * WORD_BYTES,
+      platform,
+    );
+    this.directory = new Directory(
+      this.words.subarray(regions.directory, regions.directory + header.geometry.maxStructures),
+      this.words,
+      this.space,
+      platform,
+    );
+    this.#recovery = new Recovery(this.#threads, this.directory, (kindName) => {
+      const kind = threadState().kinds.get(kindName);
+      return kind && ((info, dead) => kind.recover({ segment: this, info, dead }));
+    });
+    this.#membership = this.#join(from, port);
+  }
+
+  /**
+   * Reserves memory and makes a segment in it; over a `buffer` that is a segment already, attaches to it.
+   *
+   * @throws RangeError or TypeError for bad options; HeddleError `ERR_HEDDLE_UNSUPPORTED` where the engine has no
+   *   shared memory, `ERR_HEDDLE_OUT_OF_SPACE` where it refuses so much, `ERR_HEDDLE_NOT_A_SEGMENT` where the
+   *   buffer holds something else.
+   */
+  static create(options: SegmentOptions = {}): Segment {
+    const platform = options.platform ?? realPlatform;
+    assertSupported();
+    const geometry = geometryFrom(options);
+    const least = Segment.byteLengthFor({ ...geometry, spaceBytes: 0 });
+    const buffer = options.buffer === undefined ? reserve(options.byteLength, least) : sharedBuffer(options.buffer);
+    if (buffer.byteLength < least || buffer.byteLength % LINE_BYTES !== 0) {
+      throw new RangeError(
+        `A segment with these tables is a multiple of ${LINE_BYTES} bytes from ${least}, not ${buffer.byteLength}`,
+      );
+    }
+    initialise(new Int32Array(buffer), buffer.byteLength, geometry, platform);
+    const segment = Segment.#over(buffer, platform, 0);
+    if (options.janitor) segment.startJanitor();
+    return segment;
+  }
+
+  /**
+   * Attaches this thread to the segment of a handle.
+   *
+   * Where its creator was interrupted half way, finishes what it began; where the memory is still all zero, waits.
+   *
+   * @throws TypeError where it is no handle; HeddleError `ERR_HEDDLE_NOT_READY` when the time is up,
+   *   `ERR_HEDDLE_NOT_A_SEGMENT`, `ERR_HEDDLE_VERSION`, `ERR_HEDDLE_BYTE_ORDER` or `ERR_HEDDLE_SEGMENT_SIZE` for
+   *   memory that is none of ours, `ERR_HEDDLE_THREADS_FULL` where no row is left.
+   */
+  static attach(handle: SegmentHandle, options: AttachOptions = {}): Segment {
+    if (typeof handle !== 'object' || handle === null || handle.heddle !== 'segment') {
+      throw new TypeError('Segment.attach takes what segment.handle gave, passed through workerData or a message');
+    }
+    assertSupported();
+    const platform = options.platform ?? realPlatform;
+    const buffer = sharedBuffer(handle.buffer);
+    if (buffer.byteLength < segmentLayout.byteLength || buffer.byteLength % LINE_BYTES !== 0) {
+      throw new HeddleError(
+        'ERR_HEDDLE_NOT_A_SEGMENT',
+        `A buffer of ${buffer.byteLength} bytes cannot be a segment`,
+      );
+    }
+    initialise(new Int32Array(buffer), buffer.byteLength, undefined, platform, options.timeout ?? 1000);
+    return Segment.#over(buffer, platform, handle.from, handle.port);
+  }
+
+  /** Bytes of a segment with these tables and so many bytes of space for structures. */
+  static byteLengthFor(options: Partial<Geometry> & { readonly spaceBytes: number }): number {
+    return regionsOf(geometryFrom(options)).space * WORD_BYTES + roundUp(options.spaceBytes, LINE_BYTES);
+  }
+
+  static #over(buffer: SharedArrayBuffer, platform: Platform, from: number, port?: unknown): Segment {
+    const { id } = readHeader(new Int32Array(buffer), buffer.byteLength, platform);
+    const known = platform === realPlatform ? instances.get(id) : undefined;
+    if (known) {
+      known.#uses++;
+      return known;
+    }
+    const segment = new Segment(buffer, platform, from, port);
+    if (platform === realPlatform) instances.set(id, segment);
+    return segment;
+  }
+
+  /** What another thread attaches with. Every call makes one; they are all alike. */
+  get handle(): SegmentHandle {
+    return { heddle: 'segment', buffer: this.buffer, from: threadState().unique };
+  }
+
+  /** This thread, as owner words name it. */
+  get thread(): ThreadIdentity {
+    const { id, token } = this.#membership;
+    return { id, token, unique: threadState().unique };
+  }
+
+  /** Whether this object can be used: false after {@link detach}. */
+  get attached(): boolean {
+    return this.#uses > 0;
+  }
+
+  /** Takes a range of space for this thread; until `space.keep` it is freed when this thread ends. */
+  allocate(byteLength: number, options: { readonly align?: number } = {}): Range {
+    this.assertAttached();
+    return this.space.allocate(byteLength, this.#membership.id, options.align);
+  }
+
+  /** Creates a named structure; see {@link Directory.create}. */
+  createStructure(options: StructureOptions): StructureInfo {
+    this.assertAttached();
+    return this.directory.create(options, this.#membership.id);
+  }
+
+  /** Opens a named structure, or creates it; see {@link Directory.openOrCreate}. */
+  openOrCreateStructure(options: StructureOptions): { info: StructureInfo; created: boolean } {
+    this.assertAttached();
+    return this.directory.openOrCreate(options, this.#membership.id);
+  }
+
+  /** Opens a named structure; see {@link Directory.open}. */
+  openStructure(name: string, layout: Pick<Layout, 'kind' | 'version'>): StructureInfo {
+    this.assertAttached();
+    return this.directory.open(name, layout);
+  }
+
+  /** Removes a named structure and frees its memory; see {@link Directory.remove}. */
+  removeStructure(info: StructureInfo): boolean {
+    this.assertAttached();
+    return this.directory.remove(info, this.#membership.id);
+  }
+
+  /**
+   * The words of a part of the segment.
+   *
+   * @throws RangeError where it is not aligned to words or not inside of the segment.
+   */
+  wordsAt(byteOffset: number, byteLength: number): Int32Array<SharedArrayBuffer> {
+    this.#assertInside(byteOffset, byteLength, WORD_BYTES);
+    return new Int32Array(this.buffer, byteOffset, byteLength / WORD_BYTES);
+  }
+
+  /**
+   * The bytes of a part of the segment.
+   *
+   * @throws RangeError where it is not inside of the segment.
+   */
+  bytesAt(byteOffset: number, byteLength: number): Uint8Array<SharedArrayBuffer> {
+    this.#assertInside(byteOffset, byteLength, 1);
+    return new Uint8Array(this.buffer, byteOffset, byteLength);
+  }
+
+  /** Everyone who is attached, and who is dead and not recovered yet. */
+  threads(): ThreadInfo[] {
+    const all: ThreadInfo[] = [];
+    for (let id = 1; id <= this.#threads.capacity; id++) {
+      const info = this.#threads.info(id);
+      if (info) all.push(info);
+    }
+    return all;
+  }
+
+  /** Whether the thread of this token lives. 1 load. */
+  isAlive(token: number): boolean {
+    return this.#threads.isAlive(token);
+  }
+
+  /**
+   * Recovers what a worker held when it exits, however it ends. The calling thread needs a turn of its event
+   * loop for it; where it may be blocked, use the janitor as well.
+   *
+   * @returns a function that stops watching.
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where the worker has exited already, `ERR_HEDDLE_UNSUPPORTED` where
+   *   the engine does not tell when a worker ends.
+   */
+  watch(worker: WatchableWorker): () => void {
+    this.assertAttached();
+    if (typeof worker?.threadId !== 'number' || typeof worker.once !== 'function') {
+      throw new HeddleError(
+        'ERR_HEDDLE_UNSUPPORTED',
+        'This engine does not tell when a worker ends: call segment.declareDead with its unique number when you know',
+      );
+    }
+    if (worker.threadId < 0) {
+      throw new HeddleError('ERR_HEDDLE_CLOSED', 'The worker has exited already: watch it when it is created');
+    }
+    const unique = uniqueOfThreadId(worker.threadId);
+    const onExit = () => {
+      if (this.attached) this.declareDead(unique);
+    };
+    worker.once('exit', onExit);
+    return () => worker.off('exit', onExit);
+  }
+
+  /**
+   * Says that the thread of this unique number is dead, wakes who waits for deaths, and recovers what it held.
+   * A thread that lives and is declared dead will corrupt memory: both detectors call this only after its last store.
+   */
+  declareDead(unique: number): RecoveryReport {
+    this.assertAttached();
+    forgetJanitor(this, unique);
+    if (this.#threads.markDead(unique) !== 0) {
+      this.platform.atomics.add(this.words, deaths, 1);
+      this.platform.atomics.notify(this.words, deaths);
+    }
+    return this.recover();
+  }
+
+  /** Recovers every dead thread that nobody else is recovering. Anyone may call it at any time. */
+  recover(): RecoveryReport {
+    this.assertAttached();
+    return this.#recovery.run(this.#membership.token);
+  }
+
+  /** How many deaths there have been; wraps at 2^32. */
+  get deaths(): number {
+    return this.platform.atomics.load(this.words, deaths) >>> 0;
+  }
+
+  /**
+   * Starts a thread that sees the deaths of all threads that attach from now on, where there is none.
+   *
+   * @throws HeddleError `ERR_HEDDLE_UNSUPPORTED` outside of Node.
+   */
+  startJanitor(): void {
+    this.assertAttached();
+    this.#membership.link.start();
+  }
+
+  /** Unique number of the janitor's thread, 0 where there is none. */
+  get janitor(): number {
+    return this.platform.atomics.load(this.words, janitor);
+  }
+
+  /**
+   * A handle for one worker that is linked to the janitor from the start, also while this thread blocks.
+   *
+   * ```ts
+   * const { handle, transferList } = segment.lifeline();
+   * new Worker(url, { workerData: { segment: handle }, transferList });
+   * ```
+   *
+   * @throws HeddleError `ERR_HEDDLE_UNSUPPORTED` where this thread is not linked to a janitor.
+   */
+  lifeline(): Lifeline {
+    this.assertAttached();
+    return this.#membership.link.lifeline();
+  }
+
+  /**
+   * Takes this thread out. What it still holds is recovered as after a death. Each `create` or `attach` of this
+   * thread needs one; the last one counts.
+   */
+  detach(): void {
+    if (this.#uses === 0 || --this.#uses > 0) return;
+    if (instances.get(this.id) === this) instances.delete(this.id);
+    if (--this.#membership.uses > 0) return;
+    threadState().memberships.delete(this.id);
+    this.#recovery.leave(this.#membership.token);
+    this.#membership.link.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.detach();
+  }
+
+  /** @throws HeddleError `ERR_HEDDLE_DETACHED` after {@link detach}. */
+  assertAttached(): void {
+    if (this.#uses > 0) return;
+    throw new HeddleError('ERR_HEDDLE_DETACHED', `This thread has detached from segment ${this.id}: attach again`);
+  }
+
+  /** For the janitor: notes that it has a port to this thread. */
+  noteLinked(unique: number): void {
+    const id = this.#threads.find(unique);
+    if (id !== 0) this.#threads.noteLinked(id);
+  }
+
+  #join(from: number, port: unknown): Membership {
+    const state = threadState(this.platform);
+    const known = state.memberships.get(this.id);
+    if (known) {
+      known.uses++;
+      return known;
+    }
+    const link = new JanitorLink(this);
+    // Before the row is claimed: from then on a death is seen.
+    link.connect(port);
+    const id = this.#threads.claim(state.unique, from);
+    if (id === 0) {
+      link.close();
+      throw threadsFull(this.#threads.capacity);
+    }
+    link.noteAttached();
+    const membership = { id, token: this.#threads.tokenOf(id), uses: 1, link };
+    state.memberships.set(this.id, membership);
+    return membership;
+  }
+
+  #assertInside(byteOffset: number, byteLength: number, unit: number): void {
+    const end = byteOffset + byteLength;
+    const whole = Number.isSafeInteger(byteOffset) && Number.isSafeInteger(byteLength);
+    if (whole && byteOffset >= 0 && byteLength >= 0 && end <= this.byteLength && byteOffset % unit === 0 && byteLength % unit === 0) {
+      return;
+    }
+    throw new RangeError(
+      `Bytes ${byteOffset} to ${end} are not inside of the segment's ${this.byteLength}, or not multiples of ${unit}`,
+    );
+  }
+}
+
+function assertSupported(): void {
+  const { supported, reason } = support();
+  if (!supported) throw new HeddleError('ERR_HEDDLE_UNSUPPORTED', `${reason}`);
+}
+
+function sharedBuffer(buffer: unknown): SharedArrayBuffer {
+  if (!isSharedArrayBuffer(buffer)) {
+    throw new TypeError('The memory of a segment is a SharedArrayBuffer; an ArrayBuffer would be copied between threads');
+  }
+  if ((buffer as { growable?: boolean }).growable) {
+    throw new TypeError('The memory of a segment is a SharedArrayBuffer of fixed size: growable ones are many times slower');
+  }
+  return buffer;
+}
+
+function reserve(byteLength = DEFAULT_SEGMENT_BYTES, least: number): SharedArrayBuffer {
+  if (!Number.isSafeInteger(byteLength) || byteLength < least) {
+    throw new RangeError(`A segment with these tables is a whole number of bytes from ${least}, not ${byteLength}`);
+  }
+  try {
+    return new SharedArrayBuffer(roundUp(byteLength, LINE_BYTES));
+  } catch (error) {
+    throw new HeddleError(
+      'ERR_HEDDLE_OUT_OF_SPACE',
+      `This engine does not reserve ${byteLength} bytes of shared memory (${(error as Error).message})`,
+      { asked: byteLength },
+    );
+  }
+}
