@@ -1,10 +1,4 @@
-import {
-  KIND_WORDS,
-  NAME_WORDS,
-  SLOT_EMPTY,
-  SLOT_REMOVED,
-  structureLayout,
-} from './directory.layout.js';
+import { KIND_WORDS, NAME_WORDS, SLOT_EMPTY, SLOT_REMOVED, structureLayout } from './directory.layout.js';
 import { HeddleError } from './errors.js';
 import { type Layout, roundUp, WORD_BYTES } from './layout.js';
 import { hashWords, packText, unpackText } from './packed-text.js';

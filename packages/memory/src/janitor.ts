@@ -1,9 +1,9 @@
 import { HeddleError } from './errors.js';
-import type { Kind } from './kind.js';
 import type { LinkMessage, MessagePortLike } from './janitor.worker.js';
+import type { Kind } from './kind.js';
 import type { Segment, SegmentHandle } from './segment.js';
 import { segmentLayout } from './segment.layout.js';
-import { threadState, uniqueOfThreadId } from './thread-state.js';
+import { threadIdOf, threadState, uniqueOfThreadId } from './thread-state.js';
 import { Waiter } from './waiter.js';
 
 /**
@@ -16,8 +16,8 @@ import { Waiter } from './waiter.js';
  * The port reaches the janitor, in this order: from the thread that started it, directly; in a {@link Lifeline};
  * else through the engine's messages between threads, which need one turn of the main thread's event loop.
  *
- * The word `janitor` in the segment's header: 0 none, positive the unique number of the janitor's thread,
- * negative that of the thread that is starting one. A janitor that ends (its starter ended) is replaced by the
+ * The word `janitor` in the segment's header: 0 none, negative the unique number of the thread that is starting
+ * one, positive that of the janitor's thread, which writes it when it is ready to be sent ports. A janitor that ends (its starter ended) is replaced by the
  * first linked thread whose event loop notices.
  */
 
@@ -31,7 +31,11 @@ interface NodeWorker {
 interface WorkerThreads {
   Worker: new (url: URL, options: { name?: string; workerData: unknown }) => NodeWorker;
   MessageChannel: new () => { port1: MessagePortLike; port2: MessagePortLike };
-  postMessageToThread?: (threadId: number, message: unknown, transferList: readonly unknown[]) => Promise<void>;
+  postMessageToThread?: (
+    threadId: number,
+    message: unknown,
+    transferList: readonly unknown[],
+  ) => Promise<void>;
 }
 
 /** A handle that carries a port, and what to transfer with it. */
@@ -52,6 +56,7 @@ function workerThreads(): WorkerThreads | undefined {
 export class JanitorLink {
   readonly #segment: Segment;
   #port: MessagePortLike | undefined;
+  #attached = false;
   #closed = false;
   #tellKind = (kind: Kind) => {
     if (kind.module) this.#send({ module: kind.module });
@@ -69,8 +74,8 @@ export class JanitorLink {
   /** Links to the janitor that there is, through a port whose other end it has already, or by sending it one. */
   connect(port?: unknown): void {
     const word = this.#word();
-    if (port) this.#use(port as MessagePortLike);
-    else if (word > 0 && word !== threadState().unique) this.#sendPort();
+    if (port) this.#use(port as MessagePortLike, word);
+    else if (word > 0) this.#sendPort(word);
     else if (word < 0) void this.#replace(0);
   }
 
@@ -98,21 +103,18 @@ export class JanitorLink {
       worker.on('error', (error) => {
         throw error;
       });
-      atomics.store(this.#segment.words, janitor, uniqueOfThreadId(worker.threadId));
       const { port1, port2 } = new threads.MessageChannel();
       worker.postMessage({ port: port2 }, [port2]);
-      this.#use(port1);
-      this.noteAttached();
+      this.#use(port1, uniqueOfThreadId(worker.threadId));
     } catch (error) {
-      atomics.store(this.#segment.words, janitor, 0);
+      forgetJanitor(this.#segment, unique);
       throw error;
-    } finally {
-      atomics.notify(this.#segment.words, janitor);
     }
   }
 
   /** Tells the janitor that the row is claimed, so that it notes the link there. */
   noteAttached(): void {
+    this.#attached = true;
     this.#send({ attached: threadState().unique });
   }
 
@@ -135,21 +137,20 @@ export class JanitorLink {
     this.#port?.close();
   }
 
-  #sendPort(): void {
+  #sendPort(to: number): void {
     const threads = workerThreads();
     if (!threads?.postMessageToThread) return;
     const { port1, port2 } = new threads.MessageChannel();
-    this.#use(port1);
+    this.#use(port1, to);
     const message = { heddleJanitor: this.#segment.id, port: port2 };
-    threads.postMessageToThread(this.#word() - 1, message, [port2]).catch(() => {
-      // It ended before the message came: its word is cleared by then, or by whoever notices.
+    threads.postMessageToThread(threadIdOf(to), message, [port2]).catch(() => {
+      // It ended before the message came. The close brings a replacement.
       port1.close();
     });
   }
 
-  #use(port: MessagePortLike): void {
+  #use(port: MessagePortLike, of: number): void {
     this.#port = port;
-    const of = this.#word();
     port.on('close', () => {
       if (this.#port !== port) return;
       this.#port = undefined;
@@ -160,6 +161,7 @@ export class JanitorLink {
     });
     port.unref();
     this.#send({ linked: threadState().unique });
+    if (this.#attached) this.noteAttached();
     for (const kind of threadState().kinds.values()) this.#tellKind(kind);
   }
 
@@ -170,9 +172,8 @@ export class JanitorLink {
     while (!this.#closed && !this.linked) {
       const word = this.#word();
       if (word === 0) this.start();
-      else if (word > 0) this.connect();
+      else if (word > 0) return this.connect();
       else await new Waiter(words, janitor, platform).waitAsync(word, { ref: false });
-      if (word > 0) return;
     }
   }
 
@@ -183,6 +184,13 @@ export class JanitorLink {
   #word(): number {
     return this.#segment.platform.atomics.load(this.#segment.words, janitor);
   }
+}
+
+/** The janitor is ready. */
+export function announceJanitor(segment: Segment, starter: number): void {
+  const { atomics } = segment.platform;
+  atomics.compareExchange(segment.words, janitor, -starter, threadState().unique);
+  atomics.notify(segment.words, janitor);
 }
 
 /** After a death: a janitor, or one who was starting it, is no more. */

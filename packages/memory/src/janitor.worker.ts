@@ -1,5 +1,5 @@
+import { announceJanitor, forgetJanitor } from './janitor.js';
 import { Segment, type SegmentHandle } from './segment.js';
-import { forgetJanitor } from './janitor.js';
 
 /** What a thread sends over its link. */
 export type LinkMessage =
@@ -34,7 +34,8 @@ interface HostProcess {
 
 const host = (globalThis as unknown as { process: HostProcess }).process;
 const { parentPort, workerData } = host.getBuiltinModule('node:worker_threads');
-const segment = Segment.attach((workerData as { heddleJanitor: SegmentHandle }).heddleJanitor);
+const handle = (workerData as { heddleJanitor: SegmentHandle }).heddleJanitor;
+const segment = Segment.attach(handle, { linked: false });
 
 const ports = new Set<MessagePortLike>();
 const modules = new Set<string>();
@@ -85,3 +86,4 @@ host.on('workerMessage', (message) => {
   const { heddleJanitor, port } = message as { heddleJanitor?: string; port: MessagePortLike };
   if (heddleJanitor === segment.id) accept(port);
 });
+announceJanitor(segment, handle.from);

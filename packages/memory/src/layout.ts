@@ -84,7 +84,8 @@ export function defineLayout<const Fields extends Readonly<Record<string, FieldD
   let end = 0;
   let lastWriter: string | undefined;
   for (const [name, declared] of Object.entries(declarations)) {
-    const offset = lastWriter === undefined || lastWriter === declared.writer ? end : roundUp(end, LINE_WORDS);
+    const offset =
+      lastWriter === undefined || lastWriter === declared.writer ? end : roundUp(end, LINE_WORDS);
     fields.push({ name, offset, ...declared });
     offsets[name] = offset;
     end = offset + declared.length;

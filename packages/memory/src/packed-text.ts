@@ -9,7 +9,9 @@ export function packText(what: string, text: string, wordCount: number): Int32Ar
   if (text === '' || text.includes('\0')) throw new TypeError(`${what} is not empty and contains no NUL`);
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > wordCount * 4) {
-    throw new RangeError(`${what} has at most ${wordCount * 4} bytes in UTF-8, "${text}" has ${bytes.length}`);
+    throw new RangeError(
+      `${what} has at most ${wordCount * 4} bytes in UTF-8, "${text}" has ${bytes.length}`,
+    );
   }
   const words = new Int32Array(wordCount);
   new Uint8Array(words.buffer).set(bytes);

@@ -2,7 +2,10 @@ import type { Directory, StructureInfo } from './directory.js';
 import { idOf, type ThreadTable } from './thread-table.js';
 
 /** What recovery runs for one structure and one dead thread. */
-export type RecoveryStep = (info: StructureInfo, dead: { readonly id: number; readonly token: number }) => void;
+export type RecoveryStep = (
+  info: StructureInfo,
+  dead: { readonly id: number; readonly token: number },
+) => void;
 
 export interface RecoveryReport {
   /** Unique numbers of the threads whose rows are free again. */

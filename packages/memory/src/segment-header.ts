@@ -4,19 +4,20 @@ import { parkWhile } from './park.js';
 import type { Platform } from './platform.js';
 import {
   BYTE_ORDER,
-  type Geometry,
   GEOMETRY_LIMITS,
+  type Geometry,
   MAGIC,
   packGeometry,
   regionsOf,
   SEGMENT_VERSION,
-  segmentLayout,
   STATE_READY,
+  segmentLayout,
   unpackGeometry,
 } from './segment.layout.js';
 import { deadlineAfter } from './timeout.js';
 
-const { magic, version, byteOrder, geometry, idLow, idHigh, sizeLow, sizeHigh, state } = segmentLayout.offsets;
+const { magic, version, byteOrder, geometry, idLow, idHigh, sizeLow, sizeHigh, state } =
+  segmentLayout.offsets;
 
 /**
  * Takes the sizes of the tables from options, each rounded up to a power of two.
@@ -32,7 +33,11 @@ export function geometryFrom(options: Partial<Geometry>): Geometry {
     }
     return Math.max(least, 2 ** Math.ceil(Math.log2(value)));
   };
-  return { maxThreads: size('maxThreads'), maxStructures: size('maxStructures'), maxRanges: size('maxRanges') };
+  return {
+    maxThreads: size('maxThreads'),
+    maxStructures: size('maxStructures'),
+    maxRanges: size('maxRanges'),
+  };
 }
 
 /**
@@ -102,7 +107,10 @@ export function readHeader(
   const word = (index: number) => atomics.load(words, index);
   if (word(magic) !== MAGIC) throw notASegment(word(magic));
   if (word(byteOrder) !== BYTE_ORDER) {
-    throw new HeddleError('ERR_HEDDLE_BYTE_ORDER', 'The segment was written by a machine of another byte order');
+    throw new HeddleError(
+      'ERR_HEDDLE_BYTE_ORDER',
+      'The segment was written by a machine of another byte order',
+    );
   }
   if (word(version) !== SEGMENT_VERSION) {
     throw new HeddleError(
@@ -126,9 +134,12 @@ export function readHeader(
 }
 
 function notASegment(found: number): HeddleError {
-  const swapped = ((found >>> 24) | ((found >>> 8) & 0xff00) | ((found << 8) & 0xff0000) | (found << 24)) | 0;
+  const swapped = (found >>> 24) | ((found >>> 8) & 0xff00) | ((found << 8) & 0xff0000) | (found << 24) | 0;
   if (swapped === MAGIC) {
-    return new HeddleError('ERR_HEDDLE_BYTE_ORDER', 'The segment was written by a machine of another byte order');
+    return new HeddleError(
+      'ERR_HEDDLE_BYTE_ORDER',
+      'The segment was written by a machine of another byte order',
+    );
   }
   return new HeddleError(
     'ERR_HEDDLE_NOT_A_SEGMENT',

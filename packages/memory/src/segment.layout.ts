@@ -49,7 +49,9 @@ const GEOMETRY_TAG_MASK = 0xff << 24;
 
 /** A geometry in one word: a tag, and three logarithms. */
 export function packGeometry({ maxThreads, maxStructures, maxRanges }: Geometry): number {
-  return GEOMETRY_TAG | (Math.log2(maxThreads) << 16) | (Math.log2(maxStructures) << 8) | Math.log2(maxRanges);
+  return (
+    GEOMETRY_TAG | (Math.log2(maxThreads) << 16) | (Math.log2(maxStructures) << 8) | Math.log2(maxRanges)
+  );
 }
 
 /** The geometry in a word, undefined where the word is not one. */
@@ -61,7 +63,8 @@ export function unpackGeometry(word: number): Geometry | undefined {
     maxRanges: 2 ** (word & 0xff),
   };
   const valid = Object.entries(GEOMETRY_LIMITS).every(
-    ([name, { least, most }]) => geometry[name as keyof Geometry] >= least && geometry[name as keyof Geometry] <= most,
+    ([name, { least, most }]) =>
+      geometry[name as keyof Geometry] >= least && geometry[name as keyof Geometry] <= most,
   );
   return valid ? geometry : undefined;
 }

@@ -1,15 +1,15 @@
 import { Directory, type StructureInfo, type StructureOptions } from './directory.js';
 import { HeddleError } from './errors.js';
 import { forgetJanitor, JanitorLink, type Lifeline } from './janitor.js';
-import { LINE_BYTES, type Layout, roundUp, WORD_BYTES } from './layout.js';
+import { type Layout, LINE_BYTES, roundUp, WORD_BYTES } from './layout.js';
 import { type Platform, realPlatform } from './platform.js';
 import { Recovery, type RecoveryReport } from './recovery.js';
 import { type Geometry, regionsOf, segmentLayout } from './segment.layout.js';
 import { geometryFrom, initialise, readHeader } from './segment-header.js';
 import { type Range, Space } from './space.js';
 import { isSharedArrayBuffer, support } from './support.js';
-import { ThreadTable, threadsFull, type ThreadInfo } from './thread-table.js';
 import { type Membership, threadState, uniqueOfThreadId } from './thread-state.js';
+import { type ThreadInfo, ThreadTable, threadsFull } from './thread-table.js';
 
 const { janitor, deaths } = segmentLayout.offsets;
 
@@ -33,6 +33,8 @@ export interface SegmentOptions extends Partial<Geometry> {
 export interface AttachOptions {
   /** Milliseconds to wait for the creator, where the memory is still all zero. Default 1000. */
   readonly timeout?: number | undefined;
+  /** Whether to link this thread to the janitor, where there is one. Default true. */
+  readonly linked?: boolean | undefined;
   /** For tests. */
   readonly platform?: Platform | undefined;
 }
@@ -60,6 +62,9 @@ export interface WatchableWorker {
   once(event: 'exit', listener: () => void): unknown;
   off(event: 'exit', listener: () => void): unknown;
 }
+
+/** How a thread joins. */
+type Joining = Pick<SegmentHandle, 'from' | 'port'> & { readonly linked: boolean };
 
 const instances = new Map<string, Segment>();
 
@@ -99,7 +104,7 @@ export class Segment {
   readonly #membership: Membership;
   #uses = 1;
 
-  private constructor(buffer: SharedArrayBuffer, platform: Platform, from: number, port?: unknown) {
+  private constructor(buffer: SharedArrayBuffer, platform: Platform, joining: Joining) {
     this.buffer = buffer;
     this.byteLength = buffer.byteLength;
     this.platform = platform;
@@ -124,7 +129,7 @@ export class Segment {
       const kind = threadState().kinds.get(kindName);
       return kind && ((info, dead) => kind.recover({ segment: this, info, dead }));
     });
-    this.#membership = this.#join(from, port);
+    this.#membership = this.#join(joining);
   }
 
   /**
@@ -139,14 +144,15 @@ export class Segment {
     assertSupported();
     const geometry = geometryFrom(options);
     const least = Segment.byteLengthFor({ ...geometry, spaceBytes: 0 });
-    const buffer = options.buffer === undefined ? reserve(options.byteLength, least) : sharedBuffer(options.buffer);
+    const buffer =
+      options.buffer === undefined ? reserve(options.byteLength, least) : sharedBuffer(options.buffer);
     if (buffer.byteLength < least || buffer.byteLength % LINE_BYTES !== 0) {
       throw new RangeError(
         `A segment with these tables is a multiple of ${LINE_BYTES} bytes from ${least}, not ${buffer.byteLength}`,
       );
     }
     initialise(new Int32Array(buffer), buffer.byteLength, geometry, platform);
-    const segment = Segment.#over(buffer, platform, 0);
+    const segment = Segment.#over(buffer, platform, { from: 0, linked: true });
     if (options.janitor) segment.startJanitor();
     return segment;
   }
@@ -162,7 +168,9 @@ export class Segment {
    */
   static attach(handle: SegmentHandle, options: AttachOptions = {}): Segment {
     if (typeof handle !== 'object' || handle === null || handle.heddle !== 'segment') {
-      throw new TypeError('Segment.attach takes what segment.handle gave, passed through workerData or a message');
+      throw new TypeError(
+        'Segment.attach takes what segment.handle gave, passed through workerData or a message',
+      );
     }
     assertSupported();
     const platform = options.platform ?? realPlatform;
@@ -174,7 +182,7 @@ export class Segment {
       );
     }
     initialise(new Int32Array(buffer), buffer.byteLength, undefined, platform, options.timeout ?? 1000);
-    return Segment.#over(buffer, platform, handle.from, handle.port);
+    return Segment.#over(buffer, platform, { ...handle, linked: options.linked ?? true });
   }
 
   /** Bytes of a segment with these tables and so many bytes of space for structures. */
@@ -182,14 +190,14 @@ export class Segment {
     return regionsOf(geometryFrom(options)).space * WORD_BYTES + roundUp(options.spaceBytes, LINE_BYTES);
   }
 
-  static #over(buffer: SharedArrayBuffer, platform: Platform, from: number, port?: unknown): Segment {
+  static #over(buffer: SharedArrayBuffer, platform: Platform, joining: Joining): Segment {
     const { id } = readHeader(new Int32Array(buffer), buffer.byteLength, platform);
     const known = platform === realPlatform ? instances.get(id) : undefined;
     if (known) {
       known.#uses++;
       return known;
     }
-    const segment = new Segment(buffer, platform, from, port);
+    const segment = new Segment(buffer, platform, joining);
     if (platform === realPlatform) instances.set(id, segment);
     return segment;
   }
@@ -292,7 +300,10 @@ export class Segment {
       );
     }
     if (worker.threadId < 0) {
-      throw new HeddleError('ERR_HEDDLE_CLOSED', 'The worker has exited already: watch it when it is created');
+      throw new HeddleError(
+        'ERR_HEDDLE_CLOSED',
+        'The worker has exited already: watch it when it is created',
+      );
     }
     const unique = uniqueOfThreadId(worker.threadId);
     const onExit = () => {
@@ -377,7 +388,10 @@ export class Segment {
   /** @throws HeddleError `ERR_HEDDLE_DETACHED` after {@link detach}. */
   assertAttached(): void {
     if (this.#uses > 0) return;
-    throw new HeddleError('ERR_HEDDLE_DETACHED', `This thread has detached from segment ${this.id}: attach again`);
+    throw new HeddleError(
+      'ERR_HEDDLE_DETACHED',
+      `This thread has detached from segment ${this.id}: attach again`,
+    );
   }
 
   /** For the janitor: notes that it has a port to this thread. */
@@ -386,7 +400,7 @@ export class Segment {
     if (id !== 0) this.#threads.noteLinked(id);
   }
 
-  #join(from: number, port: unknown): Membership {
+  #join({ from, linked, port }: Joining): Membership {
     const state = threadState(this.platform);
     const known = state.memberships.get(this.id);
     if (known) {
@@ -395,7 +409,7 @@ export class Segment {
     }
     const link = new JanitorLink(this);
     // Before the row is claimed: from then on a death is seen.
-    link.connect(port);
+    if (linked) link.connect(port);
     const id = this.#threads.claim(state.unique, from);
     if (id === 0) {
       link.close();
@@ -410,7 +424,14 @@ export class Segment {
   #assertInside(byteOffset: number, byteLength: number, unit: number): void {
     const end = byteOffset + byteLength;
     const whole = Number.isSafeInteger(byteOffset) && Number.isSafeInteger(byteLength);
-    if (whole && byteOffset >= 0 && byteLength >= 0 && end <= this.byteLength && byteOffset % unit === 0 && byteLength % unit === 0) {
+    if (
+      whole &&
+      byteOffset >= 0 &&
+      byteLength >= 0 &&
+      end <= this.byteLength &&
+      byteOffset % unit === 0 &&
+      byteLength % unit === 0
+    ) {
       return;
     }
     throw new RangeError(
@@ -426,17 +447,23 @@ function assertSupported(): void {
 
 function sharedBuffer(buffer: unknown): SharedArrayBuffer {
   if (!isSharedArrayBuffer(buffer)) {
-    throw new TypeError('The memory of a segment is a SharedArrayBuffer; an ArrayBuffer would be copied between threads');
+    throw new TypeError(
+      'The memory of a segment is a SharedArrayBuffer; an ArrayBuffer would be copied between threads',
+    );
   }
   if ((buffer as { growable?: boolean }).growable) {
-    throw new TypeError('The memory of a segment is a SharedArrayBuffer of fixed size: growable ones are many times slower');
+    throw new TypeError(
+      'The memory of a segment is a SharedArrayBuffer of fixed size: growable ones are many times slower',
+    );
   }
   return buffer;
 }
 
 function reserve(byteLength = DEFAULT_SEGMENT_BYTES, least: number): SharedArrayBuffer {
   if (!Number.isSafeInteger(byteLength) || byteLength < least) {
-    throw new RangeError(`A segment with these tables is a whole number of bytes from ${least}, not ${byteLength}`);
+    throw new RangeError(
+      `A segment with these tables is a whole number of bytes from ${least}, not ${byteLength}`,
+    );
   }
   try {
     return new SharedArrayBuffer(roundUp(byteLength, LINE_BYTES));

@@ -218,7 +218,8 @@ export class Space {
     for (let index = 0, size = this.#size(0); size !== 0; size = this.#size(++index)) {
       const status = this.#status(index);
       if (phaseOf(status) !== RANGE_PHASE.free) continue;
-      if (unitsOf(size) < units || unitsOf(size) > mostUnits || this.#byteOffset(index) % align !== 0) continue;
+      if (unitsOf(size) < units || unitsOf(size) > mostUnits || this.#byteOffset(index) % align !== 0)
+        continue;
       const generation = (generationOf(status) + 1) % RANGE_GENERATIONS;
       const taken = packStatus(generation, RANGE_PHASE.live, owner);
       if (atomics.compareExchange(this.#words, this.#entry(index) + ENTRY_STATUS, status, taken) === status) {

@@ -64,6 +64,11 @@ export function uniqueOfThreadId(threadId: number): number {
   return threadId + 1;
 }
 
+/** The other way round. */
+export function threadIdOf(unique: number): number {
+  return unique - 1;
+}
+
 /** In Node the thread's id, which the process never uses twice; elsewhere 31 random bits. */
 function processUnique(platform: Platform): number {
   const workerThreads = host.process?.getBuiltinModule?.('node:worker_threads');

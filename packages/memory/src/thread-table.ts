@@ -158,7 +158,10 @@ export class ThreadTable {
     const { atomics } = this.#platform;
     const word = atomics.load(this.#words, this.#base(id) + state);
     if ((word & PHASE_MASK) === PHASE.dead) return false;
-    return atomics.compareExchange(this.#words, this.#base(id) + state, word, (word & ~PHASE_MASK) | phase) === word;
+    return (
+      atomics.compareExchange(this.#words, this.#base(id) + state, word, (word & ~PHASE_MASK) | phase) ===
+      word
+    );
   }
 
   /** Ids of the rows that are dead and not recovered. */

@@ -56,7 +56,8 @@ export class Waiter {
     const { atomics } = this.#platform;
     const deadline = deadlineAfter(options.timeout, this.#platform.now);
     assertMayBlock(this.#platform);
-    const spins = deadline === Infinity || deadline > this.#platform.now() ? (options.spins ?? DEFAULT_SPINS) : 0;
+    const spins =
+      deadline === Infinity || deadline > this.#platform.now() ? (options.spins ?? DEFAULT_SPINS) : 0;
     for (let spin = 0; spin < spins; spin++) {
       if (atomics.load(this.#words, this.#index) !== expected) return true;
       this.#platform.pause();
