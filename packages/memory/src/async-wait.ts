@@ -38,11 +38,15 @@ class SharedWait {
   ): (() => void) | undefined {
     const { atomics } = platform;
     let byOffset = SharedWait.#pending.get(words.buffer);
-    if (!byOffset) SharedWait.#pending.set(words.buffer, (byOffset = new Map()));
+    if (!byOffset) {
+      byOffset = new Map();
+      SharedWait.#pending.set(words.buffer, byOffset);
+    }
     const offset = words.byteOffset + index * words.BYTES_PER_ELEMENT;
     let shared = byOffset.get(offset);
     if (shared) {
-      // Its entry is on the engine's list already, so a change after this load brings a wake.
+      // Its entry was on the engine's list before this load: a change after it brings a wake, or brought one whose
+      // callback is still to come.
       if (atomics.load(words, index) !== expected) return undefined;
     } else {
       const answer = atomics.waitAsync!(words, index, expected);
@@ -52,6 +56,7 @@ class SharedWait {
       byOffset.set(offset, created);
       void answer.value.then(() => {
         if (byOffset.get(offset) === created) byOffset.delete(offset);
+        // One task may make another give up: that one is not called any more.
         for (const wake of [...created.#tasks]) if (created.#tasks.delete(wake)) wake();
       });
     }
@@ -71,6 +76,7 @@ class AsyncRun<Result> {
   readonly #words: Int32Array;
   readonly #platform: Platform;
   readonly #signal: AbortSignal | undefined;
+  readonly #deadline: Deadline;
   readonly #resolve: (value: Result) => void;
   readonly #reject: (reason: unknown) => void;
   #release: (() => void) | undefined;
@@ -83,6 +89,7 @@ class AsyncRun<Result> {
     words: Int32Array,
     platform: Platform,
     options: WaitAsyncOptions,
+    deadline: Deadline,
     resolve: (value: Result) => void,
     reject: (reason: unknown) => void,
   ) {
@@ -90,21 +97,26 @@ class AsyncRun<Result> {
     this.#words = words;
     this.#platform = platform;
     this.#signal = options.signal;
+    this.#deadline = deadline;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#release = options.ref === false ? undefined : platform.keepAlive();
     this.#signal?.addEventListener('abort', this.#onAbort);
   }
 
-  start(deadline: Deadline): void {
+  start(): void {
     this.#advance(() => this.#steps.begin());
-    this.#armTimer(deadline);
+    this.#armTimer();
   }
 
   #advance(next: () => Step<Result>): void {
     try {
       let step = next();
       while (!step.done) {
+        if (this.#leftMs() <= 0) {
+          step = this.#steps.onTimeout();
+          continue;
+        }
         this.#leave = SharedWait.join(this.#words, step.index, step.expected, this.#platform, this.#onWake);
         if (this.#leave) return;
         step = this.#steps.onWake();
@@ -133,11 +145,16 @@ class AsyncRun<Result> {
     }
   };
 
-  #armTimer(deadline: Deadline): void {
-    if (this.#settled || deadline === Infinity) return;
-    const leftMs = deadline - this.#platform.now();
-    if (leftMs > 0) this.#cancelTimer = this.#platform.schedule(() => this.#armTimer(deadline), leftMs);
+  /** A timer may be early, or shorter than what is left: then it is armed again. */
+  #armTimer(): void {
+    const leftMs = this.#leftMs();
+    if (this.#settled || leftMs === Infinity) return;
+    if (leftMs > 0) this.#cancelTimer = this.#platform.schedule(() => this.#armTimer(), leftMs);
     else this.#advance(() => this.#steps.onTimeout());
+  }
+
+  #leftMs(): number {
+    return this.#deadline === Infinity ? Infinity : this.#deadline - this.#platform.now();
   }
 
   /** Leaves the word only after the machine's last step, so that a wake handed on finds what that step wrote. */
@@ -172,6 +189,6 @@ export async function runAsync<Result>(
     );
   }
   return new Promise<Result>((resolve, reject) => {
-    new AsyncRun(steps, words, platform, options, resolve, reject).start(deadline);
+    new AsyncRun(steps, words, platform, options, deadline, resolve, reject).start();
   });
 }

@@ -3,7 +3,7 @@ import { HeddleError } from './errors.js';
 import { type Layout, roundUp, WORD_BYTES } from './layout.js';
 import { hashWords, packText, unpackText } from './packed-text.js';
 import { type Platform, realPlatform } from './platform.js';
-import type { Range, Space } from './space.js';
+import { assertAlignment, type Range, type Space } from './space.js';
 import { UNIT_BYTES } from './space.layout.js';
 
 const { kind, name, version, bodyOffset, byteLengthLow, byteLengthHigh } = structureLayout.offsets;
@@ -31,7 +31,7 @@ export interface StructureOptions {
   readonly layout: Pick<Layout, 'kind' | 'version'>;
   /** Bytes of the body. */
   readonly byteLength: number;
-  /** Alignment of the body in bytes: a power of two, default 128. */
+  /** Alignment of the body in bytes: a power of two up to 2^30, default 128. */
   readonly align?: number | undefined;
   /**
    * Fills the body in before anyone can see it. The memory is zero: what is 0 at first needs no store.
@@ -51,11 +51,13 @@ export interface StructureOptions {
  * **One commit**: a structure is complete, body included, before one CAS of its slot makes it visible. Losers
  * see the winner's and free their range.
  *
- * **Ordering**: D1: body and names before the slot's CAS ↔ the slot's load before names and body.
+ * **Ordering**: D1: body and names before the slot's CAS ↔ the slot's load before names and body. A reader loads
+ * the slot again after it, since the memory of a removed structure may be in use for another.
  *
- * **Death**: before the CAS the range belongs to its thread and is discarded; after it, kept.
+ * **Death**: before the CAS the range belongs to its thread and is discarded; after it, kept. A removal retires the
+ * range, marks the slot, then frees: recovery finishes it.
  *
- * **Cost**: a slow path; per slot looked at 1 load of the slot and up to 24 of its names.
+ * **Cost**: a slow path; `find` loads the 33 words that describe a structure, for each slot that it looks at.
  */
 export class Directory {
   readonly capacity: number;
@@ -83,7 +85,7 @@ export class Directory {
    *   TypeError or RangeError for a bad name or size. What `init` throws comes through. Nothing is left behind.
    */
   create(options: StructureOptions, owner: number): StructureInfo {
-    const { info, created } = this.openOrCreate(options, owner);
+    const { info, created } = this.#place(options, owner);
     if (created) return info;
     throw new HeddleError(
       'ERR_HEDDLE_NAME_TAKEN',
@@ -98,36 +100,9 @@ export class Directory {
    * @throws as {@link create} and {@link open} do.
    */
   openOrCreate(options: StructureOptions, owner: number): { info: StructureInfo; created: boolean } {
-    const { layout } = options;
-    const kindWords = packText('The kind of a structure', layout.kind, KIND_WORDS);
-    const nameWords = packText('The name of a structure', options.name, NAME_WORDS);
-    let range: Range | undefined;
-    try {
-      for (const slot of this.#probe(nameWords)) {
-        let held = this.#load(slot);
-        if (held === SLOT_EMPTY) {
-          range ??= this.#build(options, kindWords, nameWords, owner);
-          held = this.#platform.atomics.compareExchange(this.#slots, slot, SLOT_EMPTY, range.index + 1);
-          if (held === SLOT_EMPTY) {
-            const published = range;
-            range = undefined;
-            this.#space.keep(published);
-            return { info: this.#info(slot, published.index), created: true };
-          }
-        }
-        if (held === SLOT_REMOVED || !this.#hasName(slot, held, nameWords)) continue;
-        const info = this.#info(slot, held - 1);
-        checkKind(info, layout);
-        return { info, created: false };
-      }
-    } finally {
-      if (range) this.#space.discard(range);
-    }
-    throw new HeddleError(
-      'ERR_HEDDLE_DIRECTORY_FULL',
-      `All ${this.capacity} names of the directory are used, those of removed structures included: create the segment with a larger maxStructures`,
-      { capacity: this.capacity },
-    );
+    const placed = this.#place(options, owner);
+    checkKind(placed.info, options.layout);
+    return placed;
   }
 
   /**
@@ -153,7 +128,8 @@ export class Directory {
     for (const slot of this.#probe(nameWords)) {
       const held = this.#load(slot);
       if (held === SLOT_EMPTY) return undefined;
-      if (held !== SLOT_REMOVED && this.#hasName(slot, held, nameWords)) return this.#info(slot, held - 1);
+      const info = this.#read(slot, held);
+      if (info?.name === structureName) return info;
     }
     return undefined;
   }
@@ -165,9 +141,8 @@ export class Directory {
    * @returns whether this call removed it.
    */
   remove(info: StructureInfo, owner: number): boolean {
-    const held = info.range.index + 1;
-    if (this.#load(info.slot) !== held || !this.#space.isLive(info.range)) return false;
-    this.#space.retire(info.range, owner);
+    if (this.#load(info.slot) !== info.range.index + 1 || !this.#space.retire(info.range, owner))
+      return false;
     this.#platform.atomics.store(this.#slots, info.slot, SLOT_REMOVED);
     this.#space.free(info.range);
     return true;
@@ -175,10 +150,7 @@ export class Directory {
 
   /** The structure in a slot, undefined where there is none. */
   at(slot: number): StructureInfo | undefined {
-    const held = this.#load(slot);
-    if (held === SLOT_EMPTY || held === SLOT_REMOVED) return undefined;
-    const info = this.#info(slot, held - 1);
-    return this.#load(slot) === held ? info : undefined;
+    return this.#read(slot, this.#load(slot));
   }
 
   /** All structures, in no order. */
@@ -193,7 +165,8 @@ export class Directory {
 
   /**
    * Settles the ranges that a dead thread left: a published structure is kept, a removal that it began is
-   * finished, everything else is discarded. Can be repeated.
+   * finished, everything else is discarded. Can be repeated. Who opened a structure may remove it at the same time:
+   * then the range is theirs to free.
    */
   settle(deadOwner: number): void {
     const slotOf = new Map<number, number>();
@@ -205,17 +178,52 @@ export class Directory {
         continue;
       }
       if (slot !== undefined) this.#platform.atomics.store(this.#slots, slot, SLOT_REMOVED);
-      this.#space.discard(range);
+      this.#space.discardOf(deadOwner, range);
     }
   }
 
-  #build(options: StructureOptions, kindWords: Int32Array, nameWords: Int32Array, owner: number): Range {
-    const { atomics } = this.#platform;
-    const { byteLength, layout, init, align = UNIT_BYTES } = options;
-    if (!Number.isSafeInteger(byteLength) || byteLength < 0) {
-      throw new RangeError(`The size of a structure is a whole number of bytes, not ${byteLength}`);
+  #place(options: StructureOptions, owner: number): { info: StructureInfo; created: boolean } {
+    const nameWords = packText('The name of a structure', options.name, NAME_WORDS);
+    const kindWords = packText('The kind of a structure', options.layout.kind, KIND_WORDS);
+    assertByteLength(options.byteLength);
+    assertAlignment(options.align ?? UNIT_BYTES);
+    let built: StructureInfo | undefined;
+    try {
+      for (const slot of this.#probe(nameWords)) {
+        let held = this.#load(slot);
+        if (held === SLOT_EMPTY) {
+          built ??= this.#build(options, kindWords, nameWords, owner);
+          const { range } = built;
+          held = this.#platform.atomics.compareExchange(this.#slots, slot, SLOT_EMPTY, range.index + 1); // D1
+          if (held === SLOT_EMPTY) {
+            const info = { ...built, slot };
+            built = undefined;
+            this.#space.keep(range);
+            return { info, created: true };
+          }
+        }
+        const info = this.#read(slot, held);
+        if (info?.name === options.name) return { info, created: false };
+      }
+    } finally {
+      if (built) this.#space.discard(built.range);
     }
-    const offset = roundUp(structureLayout.byteLength, Math.max(align, UNIT_BYTES));
+    throw new HeddleError(
+      'ERR_HEDDLE_DIRECTORY_FULL',
+      `All ${this.capacity} names of the directory are used, those of removed structures included: create the segment with a larger maxStructures`,
+      { capacity: this.capacity },
+    );
+  }
+
+  /** Everything of a structure but its slot. */
+  #build(
+    { name: structureName, layout, byteLength, init, align = UNIT_BYTES }: StructureOptions,
+    kindWords: Int32Array,
+    nameWords: Int32Array,
+    owner: number,
+  ): StructureInfo {
+    const { atomics } = this.#platform;
+    const offset = roundUp(structureLayout.byteLength, align);
     const range = this.#space.allocate(offset + byteLength, owner, align);
     try {
       const words = this.#wordsOf(range.byteOffset, range.byteLength);
@@ -226,38 +234,32 @@ export class Directory {
       atomics.store(words, bodyOffset, offset);
       atomics.store(words, byteLengthLow, byteLength | 0);
       atomics.store(words, byteLengthHigh, Math.floor(byteLength / 2 ** 32));
-      init?.({
-        name: options.name,
+      const info = {
+        name: structureName,
         kind: layout.kind,
         version: layout.version,
         byteOffset: range.byteOffset + offset,
         byteLength,
         slot: -1,
         range,
-      });
-      return range;
+      };
+      init?.(info);
+      return info;
     } catch (error) {
       this.#space.discard(range);
       throw error;
     }
   }
 
-  /** Whether the slot holds this name. False where the structure was removed meanwhile. */
-  #hasName(slot: number, held: number, nameWords: Int32Array): boolean {
-    const words = this.#header(held - 1);
-    for (let i = 0; i < NAME_WORDS; i++) {
-      if (this.#platform.atomics.load(words, name + i) !== nameWords[i]) return false;
-    }
-    return this.#load(slot) === held;
-  }
-
-  #info(slot: number, rangeIndex: number): StructureInfo {
+  /** The structure in a slot that held this; undefined where it holds none, or what it held was removed meanwhile. */
+  #read(slot: number, held: number): StructureInfo | undefined {
+    if (held === SLOT_EMPTY || held === SLOT_REMOVED) return undefined;
     const { atomics } = this.#platform;
-    const range = this.#space.at(rangeIndex);
-    const words = this.#header(rangeIndex);
+    const range = this.#space.at(held - 1);
+    const words = this.#wordsOf(range.byteOffset, structureLayout.byteLength);
     const texts = new Int32Array(NAME_END);
     for (let i = kind; i < NAME_END; i++) texts[i] = atomics.load(words, i);
-    return {
+    const info = {
       name: unpackText(texts.subarray(name, NAME_END)),
       kind: unpackText(texts.subarray(kind, kind + KIND_WORDS)),
       version: atomics.load(words, version),
@@ -266,10 +268,7 @@ export class Directory {
       slot,
       range,
     };
-  }
-
-  #header(rangeIndex: number): Int32Array {
-    return this.#wordsOf(this.#space.at(rangeIndex).byteOffset, structureLayout.byteLength);
+    return this.#load(slot) === held ? info : undefined;
   }
 
   #wordsOf(byteOffset: number, byteLength: number): Int32Array {
@@ -291,6 +290,11 @@ export class Directory {
     const more = names.length > 10 ? ` and ${names.length - 10} more` : '';
     return names.slice(0, 10).join(', ') + more;
   }
+}
+
+function assertByteLength(byteLength: number): void {
+  if (Number.isSafeInteger(byteLength) && byteLength >= 0) return;
+  throw new RangeError(`The size of a structure is a whole number of bytes, not ${byteLength}`);
 }
 
 function checkKind(info: StructureInfo, layout: Pick<Layout, 'kind' | 'version'>): void {

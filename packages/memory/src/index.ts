@@ -2,7 +2,7 @@ export type { WaitAsyncOptions } from './async-wait.js';
 export { runAsync } from './async-wait.js';
 export type { StructureInfo, StructureOptions } from './directory.js';
 export { ERROR_CODES, type ErrorCode, HeddleError } from './errors.js';
-export type { Lifeline } from './janitor.js';
+export type { Lifeline } from './janitor-link.js';
 export { type Kind, type RecoveryContext, registerKind } from './kind.js';
 export {
   defineLayout,

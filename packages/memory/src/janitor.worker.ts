@@ -1,34 +1,11 @@
 import { announceJanitor, forgetJanitor } from './janitor.js';
+import { type MessagePortLike, onceClosed } from './link-messages.js';
 import { Segment, type SegmentHandle } from './segment.js';
-
-/** What a thread sends over its link. */
-export type LinkMessage =
-  /** The first message: whose death the close of this port is. */
-  | { readonly linked: number }
-  /** The row is claimed. */
-  | { readonly attached: number }
-  /** A module that registers a kind which the thread uses. */
-  | { readonly module: string }
-  /** The end of another thread's link. */
-  | { readonly port: MessagePortLike };
-
-/** What the janitor sends: it has no code for some structure, and asks who has to finish a recovery. */
-export interface JanitorMessage {
-  readonly recover?: true;
-}
-
-/** What is used of a `MessagePort`. */
-export interface MessagePortLike {
-  postMessage(message: LinkMessage | JanitorMessage, transferList?: readonly unknown[]): void;
-  on(event: 'message', listener: (message: LinkMessage & JanitorMessage) => void): void;
-  on(event: 'close', listener: () => void): void;
-  unref(): void;
-  close(): void;
-}
 
 interface HostProcess {
   getBuiltinModule(name: 'node:worker_threads'): { parentPort: MessagePortLike | null; workerData: unknown };
   on(event: 'workerMessage', listener: (message: unknown) => void): void;
+  on(event: 'exit', listener: () => void): void;
   exit(): never;
 }
 
@@ -43,40 +20,46 @@ const modules = new Set<string>();
 let loading: Promise<unknown> = Promise.resolve();
 
 function accept(port: MessagePortLike): void {
+  /** Whose death the close of the port is, 0 for nobody's. */
   let unique = 0;
   ports.add(port);
   port.on('message', (message) => {
     if ('linked' in message) unique = message.linked;
+    else if ('left' in message) unique = 0;
     else if ('attached' in message) segment.noteLinked(message.attached);
     else if ('port' in message) accept(message.port);
-    else load(message.module);
+    else if ('module' in message) load(message.module);
+    else recover();
   });
-  port.on('close', () => {
+  onceClosed(port, () => {
     ports.delete(port);
-    void loading.then(() => bury(unique));
+    void loading.then(() => {
+      if (unique !== 0) segment.declareDead(unique);
+      recover();
+      // Alone: whoever comes next starts another.
+      if (ports.size === 0) host.exit();
+    });
   });
 }
 
 function load(module: string): void {
   if (modules.has(module)) return;
   modules.add(module);
-  loading = Promise.allSettled([loading, import(module)]).then(askForHelp);
+  loading = Promise.allSettled([loading, import(module)]).then(recover);
 }
+
+let asking = false;
 
 /** Recovers, and asks the others where it lacks the code of a structure: a kind may have no module to import. */
-function askForHelp(): void {
-  if (segment.recover().unknownKinds.length === 0) return;
-  for (const port of ports) port.postMessage({ recover: true });
-}
-
-function bury(unique: number): void {
-  segment.declareDead(unique);
-  askForHelp();
-  if (ports.size > 0) return;
-  // Alone: whoever comes next starts another.
-  forgetJanitor(segment, segment.thread.unique);
-  segment.detach();
-  host.exit();
+function recover(): void {
+  const { unknownKinds, othersMayContinue } = segment.recover();
+  if (asking || (unknownKinds.length === 0 && !othersMayContinue)) return;
+  asking = true;
+  // Paced, so that the answers of many threads bring one more question, not many.
+  segment.platform.schedule(() => {
+    asking = false;
+    for (const port of ports) port.postMessage({ help: true });
+  }, 1);
 }
 
 parentPort!.on('message', (message) => {
@@ -86,4 +69,10 @@ host.on('workerMessage', (message) => {
   const { heddleJanitor, port } = message as { heddleJanitor?: string; port: MessagePortLike };
   if (heddleJanitor === segment.id) accept(port);
 });
+// Whatever ends this thread but the end of the thread that started it comes by here; see janitor.ts.
+host.on('exit', () => {
+  forgetJanitor(segment, segment.thread.unique);
+  segment.detach();
+});
 announceJanitor(segment, handle.from);
+recover();

@@ -2,11 +2,13 @@
 
 /**
  * @param what for the message: "The name of a structure".
- * @throws TypeError where it is not a string, is empty or contains NUL; RangeError where it is too long.
+ * @throws TypeError where it is not a string, is empty, or would not come back as it is; RangeError where it is too long.
  */
 export function packText(what: string, text: string, wordCount: number): Int32Array {
   if (typeof text !== 'string') throw new TypeError(`${what} is a string, not ${typeof text}`);
-  if (text === '' || text.includes('\0')) throw new TypeError(`${what} is not empty and contains no NUL`);
+  if (text === '' || text.includes('\0') || !text.isWellFormed()) {
+    throw new TypeError(`${what} is not empty, and contains neither NUL nor half a surrogate pair`);
+  }
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > wordCount * 4) {
     throw new RangeError(
@@ -22,7 +24,7 @@ export function packText(what: string, text: string, wordCount: number): Int32Ar
 export function unpackText(words: Int32Array): string {
   const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
   const end = bytes.indexOf(0);
-  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
 
 /** A hash for the place in a table (FNV-1a over words). */

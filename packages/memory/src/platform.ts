@@ -48,26 +48,32 @@ export interface Platform {
 
 type Timer = { unref?: () => void };
 
-declare const globalThis: {
+/** What is used of the engine's global object; what an engine may lack is optional where that is no error. */
+interface Engine {
   Atomics: AtomicsLike & { pause?: () => void };
   performance: { now(): number };
   crypto: { getRandomValues(array: Uint32Array): Uint32Array };
   setTimeout(callback: () => void, delayMs: number): Timer;
   clearTimeout(timer: Timer): void;
-  window?: unknown;
-};
+  SharedArrayBuffer: new (byteLength: number) => SharedArrayBuffer;
+}
+
+const engine = globalThis as unknown as Engine;
 
 /** Longest delay that a timer takes, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+// `using` and the shells with [Symbol.dispose] need it in engines that have none.
+(Symbol as { dispose?: symbol }).dispose ??= Symbol.for('Symbol.dispose');
+
 const noop = () => {};
-const nativePause = globalThis.Atomics?.pause;
+const nativePause = engine.Atomics?.pause;
 let blockable: boolean | undefined;
 
 /** Asks the engine once per thread, with a wait that returns at once. */
 function probeBlocking(): boolean {
   try {
-    globalThis.Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 1, 0);
+    engine.Atomics.wait(new Int32Array(new engine.SharedArrayBuffer(4)), 0, 1, 0);
     return true;
   } catch {
     return false;
@@ -81,23 +87,23 @@ function probeBlocking(): boolean {
  * calls cost (`pnpm bench atomics`, rows `seam`).
  */
 export const realPlatform: Platform = {
-  atomics: globalThis.Atomics,
-  now: () => globalThis.performance.now(),
+  atomics: engine.Atomics,
+  now: () => engine.performance.now(),
   // A private array: engines refuse to fill shared ones.
-  random: () => globalThis.crypto.getRandomValues(new Uint32Array(1))[0]!,
+  random: () => engine.crypto.getRandomValues(new Uint32Array(1))[0]!,
   pause: nativePause ? () => nativePause() : noop,
   canBlock: () => (blockable ??= probeBlocking()),
   schedule(callback, delayMs) {
-    const timer = globalThis.setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
+    const timer = engine.setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
     timer.unref?.();
-    return () => globalThis.clearTimeout(timer);
+    return () => engine.clearTimeout(timer);
   },
   keepAlive() {
     let timer: Timer;
     const hold = () => {
-      timer = globalThis.setTimeout(hold, MAX_TIMER_MS);
+      timer = engine.setTimeout(hold, MAX_TIMER_MS);
     };
     hold();
-    return () => globalThis.clearTimeout(timer);
+    return () => engine.clearTimeout(timer);
   },
 };

@@ -6,6 +6,7 @@ import {
   BYTE_ORDER,
   GEOMETRY_LIMITS,
   type Geometry,
+  geometryVersion,
   MAGIC,
   packGeometry,
   regionsOf,
@@ -14,7 +15,7 @@ import {
   segmentLayout,
   unpackGeometry,
 } from './segment.layout.js';
-import { deadlineAfter } from './timeout.js';
+import { type Deadline, deadlineAfter } from './timeout.js';
 
 const { magic, version, byteOrder, geometry, idLow, idHigh, sizeLow, sizeHigh, state } =
   segmentLayout.offsets;
@@ -44,11 +45,12 @@ export function geometryFrom(options: Partial<Geometry>): Geometry {
  * Makes zeroed memory a segment, or finishes what another thread began.
  *
  * The geometry is committed by one CAS; whoever finds it there can write everything else, which are constants.
- * So two creators at once agree, and one that died half way is finished by the next who comes.
+ * So two creators at once agree, and one that died half way is finished by the next who comes. The state is the
+ * last word written: before it, nobody reads the others.
  *
  * @param wanted the geometry to create with; undefined to attach, which waits while the memory is all zero.
- * @throws HeddleError `ERR_HEDDLE_NOT_READY` when the time is up, `ERR_HEDDLE_NOT_A_SEGMENT` for other contents.
- *   Cost: 2 loads on a segment that is ready.
+ * @throws HeddleError `ERR_HEDDLE_NOT_READY` when the time is up, `ERR_HEDDLE_NOT_A_SEGMENT` for other contents,
+ *   `ERR_HEDDLE_VERSION` where another version began. Cost: 2 loads on a segment that is ready.
  */
 export function initialise(
   words: Int32Array,
@@ -58,16 +60,14 @@ export function initialise(
   timeoutMs = 0,
 ): void {
   const { atomics } = platform;
+  const deadline = deadlineAfter(timeoutMs, platform.now);
   const found = atomics.load(words, magic);
   if (found === MAGIC && atomics.load(words, state) === STATE_READY) return;
   if (found !== 0 && found !== MAGIC) throw notASegment(found);
-  let word = wanted
-    ? atomics.compareExchange(words, geometry, 0, packGeometry(wanted)) || packGeometry(wanted)
-    : atomics.load(words, geometry);
-  if (word === 0) {
-    awaitCreator(words, timeoutMs, platform);
-    word = atomics.load(words, geometry);
-  }
+  let word = atomics.load(words, geometry);
+  if (word === 0) word = wanted ? commit(words, wanted, platform) : awaitCommit(words, deadline, platform);
+  const began = geometryVersion(word);
+  if (began !== undefined && began !== SEGMENT_VERSION) throw otherVersion(began);
   const agreed = unpackGeometry(word);
   if (!agreed || regionsOf(agreed).space * WORD_BYTES > byteLength) throw notASegment(found);
   // 0 would look like a number that is still missing.
@@ -79,17 +79,41 @@ export function initialise(
   atomics.store(words, byteOrder, BYTE_ORDER);
   atomics.store(words, magic, MAGIC);
   atomics.store(words, state, STATE_READY);
-  atomics.notify(words, state);
 }
 
-function awaitCreator(words: Int32Array, timeoutMs: number, platform: Platform): void {
-  const deadline = deadlineAfter(timeoutMs, platform.now);
-  if (platform.canBlock() && parkWhile(words, state, 0, deadline, platform)) return;
-  if (platform.atomics.load(words, geometry) !== 0) return;
+/** @returns the geometry that won. */
+function commit(words: Int32Array, wanted: Geometry, { atomics }: Platform): number {
+  const won = atomics.compareExchange(words, geometry, 0, packGeometry(wanted));
+  atomics.notify(words, geometry);
+  return won || packGeometry(wanted);
+}
+
+/**
+ * Sees to it that memory in which nobody has begun a segment is zero where the tables are going to be.
+ *
+ * @throws HeddleError `ERR_HEDDLE_NOT_A_SEGMENT` where it is not.
+ */
+export function assertBlank(words: Int32Array, wanted: Geometry, { atomics }: Platform): void {
+  // Plain reads: a hint. Another creator may write there at this moment, but not before the geometry.
+  if (words.subarray(0, regionsOf(wanted).space).every((word) => word === 0)) return;
+  if (atomics.load(words, geometry) === 0) throw notASegment(atomics.load(words, magic));
+}
+
+/**
+ * How long a thread that waits for a creator sleeps at most before it looks again, in milliseconds. A creator that
+ * dies between its commit and its notify has no row in the thread table, so nobody else would wake us.
+ */
+const LOOK_AGAIN_MS = 100;
+
+function awaitCommit(words: Int32Array, deadline: Deadline, platform: Platform): number {
+  while (platform.canBlock() && platform.now() < deadline) {
+    parkWhile(words, geometry, 0, Math.min(deadline, platform.now() + LOOK_AGAIN_MS), platform);
+    const word = platform.atomics.load(words, geometry);
+    if (word !== 0) return word;
+  }
   throw new HeddleError(
     'ERR_HEDDLE_NOT_READY',
-    `The memory is still all zero after ${timeoutMs} ms: nobody has called Segment.create over it, or its thread died before it began`,
-    { timeoutMs },
+    'The memory is all zero: nobody has called Segment.create over it yet, or its thread died before it began. Attach to what segment.handle gave, or with a longer timeout',
   );
 }
 
@@ -107,17 +131,10 @@ export function readHeader(
   const word = (index: number) => atomics.load(words, index);
   if (word(magic) !== MAGIC) throw notASegment(word(magic));
   if (word(byteOrder) !== BYTE_ORDER) {
-    throw new HeddleError(
-      'ERR_HEDDLE_BYTE_ORDER',
-      'The segment was written by a machine of another byte order',
-    );
+    throw otherByteOrder();
   }
   if (word(version) !== SEGMENT_VERSION) {
-    throw new HeddleError(
-      'ERR_HEDDLE_VERSION',
-      `The segment has layout version ${word(version)}, this code knows version ${SEGMENT_VERSION}: load one version of Heddle in all threads`,
-      { version: word(version), known: SEGMENT_VERSION },
-    );
+    throw otherVersion(word(version));
   }
   const recorded = word(sizeHigh) * 2 ** 32 + (word(sizeLow) >>> 0);
   if (recorded !== byteLength) {
@@ -133,13 +150,25 @@ export function readHeader(
   return { id: hex(idHigh) + hex(idLow), geometry: agreed };
 }
 
+function otherVersion(found: number): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_VERSION',
+    `The segment has layout version ${found}, this code knows version ${SEGMENT_VERSION}: load one version of Heddle in all threads`,
+    { version: found, known: SEGMENT_VERSION },
+  );
+}
+
+function otherByteOrder(): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_BYTE_ORDER',
+    'The segment was written by a machine of another byte order: create a new one on this machine',
+  );
+}
+
 function notASegment(found: number): HeddleError {
   const swapped = (found >>> 24) | ((found >>> 8) & 0xff00) | ((found << 8) & 0xff0000) | (found << 24) | 0;
   if (swapped === MAGIC) {
-    return new HeddleError(
-      'ERR_HEDDLE_BYTE_ORDER',
-      'The segment was written by a machine of another byte order',
-    );
+    return otherByteOrder();
   }
   return new HeddleError(
     'ERR_HEDDLE_NOT_A_SEGMENT',

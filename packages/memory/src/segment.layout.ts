@@ -17,7 +17,7 @@ export const segmentLayout = defineLayout('segment', SEGMENT_VERSION, {
   magic: field('creator'),
   version: field('creator'),
   byteOrder: field('creator'),
-  /** The one commit of creation: the sizes of the tables, by one CAS from 0. */
+  /** The one commit of creation: version and sizes of the tables, by one CAS from 0. */
   geometry: field('creator'),
   idLow: field('creator'),
   idHigh: field('creator'),
@@ -25,9 +25,9 @@ export const segmentLayout = defineLayout('segment', SEGMENT_VERSION, {
   sizeHigh: field('creator'),
   /** 0 until all of the above is written, then {@link STATE_READY}. The last word written. */
   state: field('creator'),
-  /** Unique number of the janitor's thread, 0 where there is none. */
+  /** 0 no janitor, positive the unique number of its thread, negative that of a thread which is starting one. */
   janitor: field('janitor'),
-  /** Goes up with every death, after the row is marked. */
+  /** Changes after every death that is noticed. */
   deaths: field('recovery'),
 });
 
@@ -44,23 +44,32 @@ export const GEOMETRY_LIMITS = {
   maxRanges: { least: 8, most: 65_536, standard: 1024 },
 } as const satisfies Record<keyof Geometry, { least: number; most: number; standard: number }>;
 
-const GEOMETRY_TAG = 0x48 << 24;
-const GEOMETRY_TAG_MASK = 0xff << 24;
+const GEOMETRY_TAG = 0x48;
+const LOG_BITS = 5;
+const LOG_MASK = (1 << LOG_BITS) - 1;
 
-/** A geometry in one word: a tag, and three logarithms. */
-export function packGeometry({ maxThreads, maxStructures, maxRanges }: Geometry): number {
-  return (
-    GEOMETRY_TAG | (Math.log2(maxThreads) << 16) | (Math.log2(maxStructures) << 8) | Math.log2(maxRanges)
-  );
+/** A geometry in one word: a tag (8 bits), the layout version (8 bits), a free bit, and three logarithms (5 bits each). */
+export function packGeometry(
+  { maxThreads, maxStructures, maxRanges }: Geometry,
+  version = SEGMENT_VERSION,
+): number {
+  const logs =
+    (Math.log2(maxThreads) << (2 * LOG_BITS)) | (Math.log2(maxStructures) << LOG_BITS) | Math.log2(maxRanges);
+  return (GEOMETRY_TAG << 24) | (version << 16) | logs;
 }
 
-/** The geometry in a word, undefined where the word is not one. */
+/** The layout version in a word that holds a geometry, undefined where the word holds something else. */
+export function geometryVersion(word: number): number | undefined {
+  return word >>> 24 === GEOMETRY_TAG ? (word >>> 16) & 0xff : undefined;
+}
+
+/** The geometry in a word of this version, undefined where the word is not one. */
 export function unpackGeometry(word: number): Geometry | undefined {
-  if ((word & GEOMETRY_TAG_MASK) !== GEOMETRY_TAG) return undefined;
+  if (geometryVersion(word) !== SEGMENT_VERSION) return undefined;
   const geometry = {
-    maxThreads: 2 ** ((word >>> 16) & 0xff),
-    maxStructures: 2 ** ((word >>> 8) & 0xff),
-    maxRanges: 2 ** (word & 0xff),
+    maxThreads: 2 ** ((word >>> (2 * LOG_BITS)) & LOG_MASK),
+    maxStructures: 2 ** ((word >>> LOG_BITS) & LOG_MASK),
+    maxRanges: 2 ** (word & LOG_MASK),
   };
   const valid = Object.entries(GEOMETRY_LIMITS).every(
     ([name, { least, most }]) =>

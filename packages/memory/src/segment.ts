@@ -1,13 +1,14 @@
 import { Directory, type StructureInfo, type StructureOptions } from './directory.js';
 import { HeddleError } from './errors.js';
-import { forgetJanitor, JanitorLink, type Lifeline } from './janitor.js';
+import { forgetJanitor } from './janitor.js';
+import { JanitorLink, type Lifeline } from './janitor-link.js';
 import { type Layout, LINE_BYTES, roundUp, WORD_BYTES } from './layout.js';
 import { type Platform, realPlatform } from './platform.js';
 import { Recovery, type RecoveryReport } from './recovery.js';
 import { type Geometry, regionsOf, segmentLayout } from './segment.layout.js';
-import { geometryFrom, initialise, readHeader } from './segment-header.js';
+import { assertBlank, geometryFrom, initialise, readHeader } from './segment-header.js';
+import { assertSupported, reserve, sharedBuffer } from './segment-memory.js';
 import { type Range, Space } from './space.js';
-import { isSharedArrayBuffer, support } from './support.js';
 import { type Membership, threadState, uniqueOfThreadId } from './thread-state.js';
 import { type ThreadInfo, ThreadTable, threadsFull } from './thread-table.js';
 
@@ -45,8 +46,8 @@ export interface SegmentHandle {
   readonly buffer: SharedArrayBuffer;
   /** Unique number of the thread that made this handle. */
   readonly from: number;
-  /** The end of a channel to the janitor, in the handle of a {@link Segment.lifeline}. */
-  readonly port?: unknown;
+  /** In the handle of a {@link Segment.lifeline}: the end of a channel to the janitor with this unique number. */
+  readonly link?: { readonly port: unknown; readonly janitor: number };
 }
 
 /** The thread that a segment object belongs to, as the table knows it. */
@@ -64,9 +65,18 @@ export interface WatchableWorker {
 }
 
 /** How a thread joins. */
-type Joining = Pick<SegmentHandle, 'from' | 'port'> & { readonly linked: boolean };
+type Joining = Pick<SegmentHandle, 'from' | 'link'> & { readonly linked: boolean };
 
-const instances = new Map<string, Segment>();
+/**
+ * The segments of this thread, weakly: one that nobody refers to any more is collected, attached or not, unless it is
+ * linked to a janitor. The row that it had stays the thread's until that ends.
+ */
+const instances = new Map<string, WeakRef<Segment>>();
+const collected = new FinalizationRegistry<string>((id) => {
+  if (!instances.get(id)?.deref()) instances.delete(id);
+  const { memberships } = threadState();
+  if (!memberships.get(id)?.deref()) memberships.delete(id);
+});
 
 /**
  * One reserved piece of shared memory and what every thread finds in it.
@@ -145,13 +155,17 @@ export class Segment {
     const geometry = geometryFrom(options);
     const least = Segment.byteLengthFor({ ...geometry, spaceBytes: 0 });
     const buffer =
-      options.buffer === undefined ? reserve(options.byteLength, least) : sharedBuffer(options.buffer);
+      options.buffer === undefined
+        ? reserve(options.byteLength ?? DEFAULT_SEGMENT_BYTES, least)
+        : sharedBuffer(options.buffer);
     if (buffer.byteLength < least || buffer.byteLength % LINE_BYTES !== 0) {
       throw new RangeError(
         `A segment with these tables is a multiple of ${LINE_BYTES} bytes from ${least}, not ${buffer.byteLength}`,
       );
     }
-    initialise(new Int32Array(buffer), buffer.byteLength, geometry, platform);
+    const words = new Int32Array(buffer);
+    if (options.buffer) assertBlank(words, geometry, platform);
+    initialise(words, buffer.byteLength, geometry, platform);
     const segment = Segment.#over(buffer, platform, { from: 0, linked: true });
     if (options.janitor) segment.startJanitor();
     return segment;
@@ -185,20 +199,29 @@ export class Segment {
     return Segment.#over(buffer, platform, { ...handle, linked: options.linked ?? true });
   }
 
-  /** Bytes of a segment with these tables and so many bytes of space for structures. */
+  /**
+   * Bytes of a segment with these tables and so many bytes of space. Each structure takes a line of it besides its
+   * body, and rounds up to lines.
+   *
+   * @throws RangeError for a bad size.
+   */
   static byteLengthFor(options: Partial<Geometry> & { readonly spaceBytes: number }): number {
+    if (!Number.isSafeInteger(options.spaceBytes) || options.spaceBytes < 0) {
+      throw new RangeError(`Space is a whole number of bytes, not ${options.spaceBytes}`);
+    }
     return regionsOf(geometryFrom(options)).space * WORD_BYTES + roundUp(options.spaceBytes, LINE_BYTES);
   }
 
   static #over(buffer: SharedArrayBuffer, platform: Platform, joining: Joining): Segment {
     const { id } = readHeader(new Int32Array(buffer), buffer.byteLength, platform);
-    const known = platform === realPlatform ? instances.get(id) : undefined;
+    const known = platform === realPlatform ? instances.get(id)?.deref() : undefined;
     if (known) {
       known.#uses++;
       return known;
     }
     const segment = new Segment(buffer, platform, joining);
-    if (platform === realPlatform) instances.set(id, segment);
+    if (platform === realPlatform) instances.set(id, new WeakRef(segment));
+    collected.register(segment, id);
     return segment;
   }
 
@@ -278,7 +301,7 @@ export class Segment {
     return all;
   }
 
-  /** Whether the thread of this token lives. 1 load. */
+  /** Whether the thread of this token lives. 2 loads. */
   isAlive(token: number): boolean {
     return this.#threads.isAlive(token);
   }
@@ -316,24 +339,42 @@ export class Segment {
   /**
    * Says that the thread of this unique number is dead, wakes who waits for deaths, and recovers what it held.
    * A thread that lives and is declared dead will corrupt memory: both detectors call this only after its last store.
+   *
+   * @throws RangeError where the number cannot be that of a dead thread.
    */
   declareDead(unique: number): RecoveryReport {
     this.assertAttached();
-    forgetJanitor(this, unique);
-    if (this.#threads.markDead(unique) !== 0) {
-      this.platform.atomics.add(this.words, deaths, 1);
-      this.platform.atomics.notify(this.words, deaths);
+    if (!Number.isInteger(unique) || unique < 1 || unique > 2 ** 31 - 1 || unique === threadState().unique) {
+      throw new RangeError(`${unique} is not the unique number of another thread`);
     }
-    return this.recover();
+    return this.#declareDead(unique);
   }
 
-  /** Recovers every dead thread that nobody else is recovering. Anyone may call it at any time. */
+  #declareDead(unique: number): RecoveryReport {
+    this.#threads.markDead(unique);
+    this.platform.atomics.add(this.words, deaths, 1);
+    this.platform.atomics.notify(this.words, deaths);
+    forgetJanitor(this, unique);
+    const report = this.#recover();
+    if (report.unknownKinds.length > 0) this.#membership.link.askForHelp();
+    return report;
+  }
+
+  /**
+   * Recovers every dead thread that nobody else is recovering. Anyone may call it at any time.
+   *
+   * @throws what the `recover` of a structure threw; its row stays dead then, others are recovered.
+   */
   recover(): RecoveryReport {
     this.assertAttached();
+    return this.#recover();
+  }
+
+  #recover(): RecoveryReport {
     return this.#recovery.run(this.#membership.token);
   }
 
-  /** How many deaths there have been; wraps at 2^32. */
+  /** A number that changes after every death that is noticed, once or more; wraps at 2^32. */
   get deaths(): number {
     return this.platform.atomics.load(this.words, deaths) >>> 0;
   }
@@ -348,9 +389,9 @@ export class Segment {
     this.#membership.link.start();
   }
 
-  /** Unique number of the janitor's thread, 0 where there is none. */
+  /** Unique number of the janitor's thread, 0 where there is none that is ready. */
   get janitor(): number {
-    return this.platform.atomics.load(this.words, janitor);
+    return Math.max(this.platform.atomics.load(this.words, janitor), 0);
   }
 
   /**
@@ -374,10 +415,10 @@ export class Segment {
    */
   detach(): void {
     if (this.#uses === 0 || --this.#uses > 0) return;
-    if (instances.get(this.id) === this) instances.delete(this.id);
+    if (instances.get(this.id)?.deref() === this) instances.delete(this.id);
     if (--this.#membership.uses > 0) return;
     threadState().memberships.delete(this.id);
-    this.#recovery.leave(this.#membership.token);
+    this.#recovery.leave(this.#membership.token, threadState().unique);
     this.#membership.link.close();
   }
 
@@ -396,20 +437,26 @@ export class Segment {
 
   /** For the janitor: notes that it has a port to this thread. */
   noteLinked(unique: number): void {
-    const id = this.#threads.find(unique);
-    if (id !== 0) this.#threads.noteLinked(id);
+    this.#threads.noteLinked(unique);
   }
 
-  #join({ from, linked, port }: Joining): Membership {
+  #join({ from, linked, link: lifeline }: Joining): Membership {
     const state = threadState(this.platform);
-    const known = state.memberships.get(this.id);
+    const known = state.memberships.get(this.id)?.deref();
     if (known) {
       known.uses++;
       return known;
     }
-    const link = new JanitorLink(this);
+    // It works for the thread as long as that is attached, also when another copy of this package holds on to it.
+    const link = new JanitorLink(this, {
+      declareDead: (unique) => this.#declareDead(unique),
+      recover: () => this.#recover(),
+      parentOf: (unique) => this.threads().find((thread) => thread.unique === unique)?.parent ?? 0,
+      noteUnlinked: () => this.#threads.noteLinked(threadState().unique, false),
+      awaitLinked: (timeoutMs) => this.#threads.awaitLinked(this.#membership.id, timeoutMs),
+    });
     // Before the row is claimed: from then on a death is seen.
-    if (linked) link.connect(port);
+    if (linked) link.connect(lifeline);
     const id = this.#threads.claim(state.unique, from);
     if (id === 0) {
       link.close();
@@ -417,7 +464,7 @@ export class Segment {
     }
     link.noteAttached();
     const membership = { id, token: this.#threads.tokenOf(id), uses: 1, link };
-    state.memberships.set(this.id, membership);
+    state.memberships.set(this.id, new WeakRef(membership));
     return membership;
   }
 
@@ -436,42 +483,6 @@ export class Segment {
     }
     throw new RangeError(
       `Bytes ${byteOffset} to ${end} are not inside of the segment's ${this.byteLength}, or not multiples of ${unit}`,
-    );
-  }
-}
-
-function assertSupported(): void {
-  const { supported, reason } = support();
-  if (!supported) throw new HeddleError('ERR_HEDDLE_UNSUPPORTED', `${reason}`);
-}
-
-function sharedBuffer(buffer: unknown): SharedArrayBuffer {
-  if (!isSharedArrayBuffer(buffer)) {
-    throw new TypeError(
-      'The memory of a segment is a SharedArrayBuffer; an ArrayBuffer would be copied between threads',
-    );
-  }
-  if ((buffer as { growable?: boolean }).growable) {
-    throw new TypeError(
-      'The memory of a segment is a SharedArrayBuffer of fixed size: growable ones are many times slower',
-    );
-  }
-  return buffer;
-}
-
-function reserve(byteLength = DEFAULT_SEGMENT_BYTES, least: number): SharedArrayBuffer {
-  if (!Number.isSafeInteger(byteLength) || byteLength < least) {
-    throw new RangeError(
-      `A segment with these tables is a whole number of bytes from ${least}, not ${byteLength}`,
-    );
-  }
-  try {
-    return new SharedArrayBuffer(roundUp(byteLength, LINE_BYTES));
-  } catch (error) {
-    throw new HeddleError(
-      'ERR_HEDDLE_OUT_OF_SPACE',
-      `This engine does not reserve ${byteLength} bytes of shared memory (${(error as Error).message})`,
-      { asked: byteLength },
     );
   }
 }

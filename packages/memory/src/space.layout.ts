@@ -13,7 +13,7 @@ export const spaceLayout = defineLayout('space', 1, {
  * ```
  *  0 size     0 untaken, else length << 10 | id of the thread that took it.
  *             The length counts units of 128 bytes: mantissa (17 bits) times 2^exponent (5 bits)
- *  1 status   generation (20 bits) << 12 | phase (2 bits) << 10 | id of the owner
+ *  1 status   generation (20 bits) << 12 | phase (2 bits) << 10 | id of the owner. Generation 0: never used before
  *  2 start    first unit, written before `size`
  *  3 padding
  * ```
@@ -32,13 +32,20 @@ export const RANGE_PHASE = { fresh: 0, live: 1, retired: 2, free: 3 } as const;
 const MANTISSA_BITS = 17;
 /** Most units of which every number is representable: 16 MiB. */
 export const MAX_MANTISSA = 2 ** MANTISSA_BITS - 1;
-export const RANGE_GENERATIONS = 2 ** 20;
+const RANGE_GENERATIONS = 2 ** 20;
 
 /** Rounds a number of units up to one that a size word can hold. Exact up to 16 MiB, then within 1 in 65 536. */
 export function representableUnits(units: number): number {
   let step = 1;
   while (Math.ceil(units / step) > MAX_MANTISSA) step *= 2;
   return Math.ceil(units / step) * step;
+}
+
+/** The largest number of units within so many that a size word can hold. */
+export function representableWithin(units: number): number {
+  let step = 1;
+  while (Math.floor(units / step) > MAX_MANTISSA) step *= 2;
+  return Math.floor(units / step) * step;
 }
 
 /** The size word of so many representable units taken by a thread. */
@@ -63,6 +70,11 @@ export function packStatus(generation: number, phase: number, owner: number): nu
 
 export function generationOf(status: number): number {
   return status >>> 12;
+}
+
+/** The generation after this one. 0 is that of memory which was never used, so it does not come again. */
+export function nextGeneration(generation: number): number {
+  return generation + 1 < RANGE_GENERATIONS ? generation + 1 : 1;
 }
 
 export function phaseOf(status: number): number {

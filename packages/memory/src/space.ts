@@ -8,12 +8,13 @@ import {
   ENTRY_WORDS,
   generationOf,
   MAX_MANTISSA,
+  nextGeneration,
   packSize,
   packStatus,
   phaseOf,
-  RANGE_GENERATIONS,
   RANGE_PHASE,
   representableUnits,
+  representableWithin,
   spaceLayout,
   UNIT_BYTES,
   unitsOf,
@@ -24,6 +25,13 @@ const { tail } = spaceLayout.offsets;
 const ENTRIES = spaceLayout.wordCount;
 
 const LIVE_PHASES = [RANGE_PHASE.fresh, RANGE_PHASE.live] as const;
+const TAKEN_PHASES = [...LIVE_PHASES, RANGE_PHASE.retired] as const;
+
+/** @throws RangeError where it is not a power of two up to 1 GiB. */
+export function assertAlignment(align: number): void {
+  if (Number.isInteger(align) && align >= 1 && align <= 2 ** 30 && Math.log2(align) % 1 === 0) return;
+  throw new RangeError(`An alignment is a power of two up to 2^30, not ${align}`);
+}
 
 /** A range of the segment's space. Plain and cloneable. */
 export interface Range {
@@ -45,7 +53,7 @@ export interface SpaceUsage {
   readonly free: number;
   /** Bytes retired and not yet free. */
   readonly retired: number;
-  /** The largest number of bytes that one request can get. */
+  /** The largest number of bytes that one request with the least alignment can get. */
   readonly largest: number;
   readonly ranges: number;
   readonly maxRanges: number;
@@ -62,7 +70,7 @@ export interface SpaceUsage {
  * | phase   | owner | meaning                                                                             |
  * |---------|-------|-------------------------------------------------------------------------------------|
  * | (none)  |       | size 0: the end of the log                                                          |
- * | fresh   | (in size) | given out for the first time; its owner is in the size word                     |
+ * | fresh   | id    | given out for the first time; its owner is in the size word                         |
  * | live    | id    | given out, not yet part of a published structure                                    |
  * | live    | 0     | kept: belongs to a structure, not to a thread                                       |
  * | retired | 0     | nobody may start to use it, some may still do                                       |
@@ -77,7 +85,7 @@ export interface SpaceUsage {
  * **Death**: a range whose owner dies before it was kept, or while it frees it, is named by its own words:
  * recovery keeps what a structure refers to and discards the rest.
  *
- * **Cost**: a slow path. `allocate` looks at each entry once, 2 loads, then 1 store and 1 CAS.
+ * **Cost**: a slow path. `allocate` looks at each entry, 2 loads, then up to 8 loads, 2 stores and 1 CAS.
  *
  * **Limits**: a range is given out again whole, neighbours are not merged; the number of ranges is fixed; a
  * stale range could pass after 2^20 re-uses of its entry.
@@ -110,10 +118,10 @@ export class Space {
   /**
    * Takes a range for the thread `owner`, to which it belongs until {@link keep}.
    *
-   * A free range is given out again if it fits and at most a quarter of it would be wasted, or if nothing else
-   * is left.
+   * A free range is given out again if it is at most a quarter larger than what was asked, or if nothing else is
+   * left. Memory of generation 0 is zero, that of later ones is as its last user left it.
    *
-   * @param align of its byte offset in the segment: a power of two; at least 128 is given in any case.
+   * @param align of its byte offset in the segment: a power of two up to 2^30; at least 128 is given in any case.
    * @throws RangeError for a bad size or alignment; HeddleError `ERR_HEDDLE_OUT_OF_SPACE`, with what was asked,
    *   what is free and the capacity. Nothing has changed then.
    */
@@ -121,9 +129,7 @@ export class Space {
     if (!Number.isSafeInteger(byteLength) || byteLength < 1) {
       throw new RangeError(`A range is a whole number of bytes from 1, not ${byteLength}`);
     }
-    if (!Number.isSafeInteger(align) || align < 1 || Math.log2(align) % 1 !== 0) {
-      throw new RangeError(`An alignment is a power of two, not ${align}`);
-    }
+    assertAlignment(align);
     const units = representableUnits(Math.ceil(byteLength / UNIT_BYTES));
     return (
       this.#reuse(units, Math.floor(units * 1.25), align, owner) ??
@@ -133,9 +139,13 @@ export class Space {
     );
   }
 
-  /** Makes a range part of a published structure: no thread's death frees it any more. Its owner calls this once. */
-  keep(range: Range): void {
-    this.#move(range, LIVE_PHASES, RANGE_PHASE.live, 0, 'kept');
+  /**
+   * Makes a live range part of something that stays: no thread's death frees it any more.
+   *
+   * @returns false where it is not live any more: who found what it is part of has retired it already.
+   */
+  keep(range: Range): boolean {
+    return this.#move(range, LIVE_PHASES, RANGE_PHASE.live, 0);
   }
 
   /**
@@ -143,10 +153,10 @@ export class Space {
    * {@link free}.
    *
    * @param owner the thread that is going to free it, so that its death frees it; 0 where a structure will.
-   * @throws HeddleError `ERR_HEDDLE_RANGE_STATE` where it is not live any more, or was given out anew.
+   * @returns whether this call retired it: false where it is not live any more, or was given out anew.
    */
-  retire(range: Range, owner = 0): void {
-    this.#move(range, LIVE_PHASES, RANGE_PHASE.retired, owner, 'retired');
+  retire(range: Range, owner = 0): boolean {
+    return this.#move(range, LIVE_PHASES, RANGE_PHASE.retired, owner);
   }
 
   /**
@@ -155,12 +165,25 @@ export class Space {
    * @throws HeddleError `ERR_HEDDLE_RANGE_STATE` where it is not retired.
    */
   free(range: Range): void {
-    this.#move(range, [RANGE_PHASE.retired], RANGE_PHASE.free, 0, 'freed');
+    if (!this.#move(range, [RANGE_PHASE.retired], RANGE_PHASE.free, 0)) this.#throwState(range, 'retired');
   }
 
-  /** Frees a range that was taken and never published, in one step. Its owner, or who recovers it, calls this. */
+  /**
+   * Frees a range that nobody else has heard of, in one step. Its owner, or who recovers it, calls this.
+   *
+   * @throws HeddleError `ERR_HEDDLE_RANGE_STATE` where it is free already, or was given out anew.
+   */
   discard(range: Range): void {
-    this.#move(range, [...LIVE_PHASES, RANGE_PHASE.retired], RANGE_PHASE.free, 0, 'discarded');
+    if (!this.#move(range, TAKEN_PHASES, RANGE_PHASE.free, 0)) this.#throwState(range, 'in use');
+  }
+
+  /**
+   * Frees a range that a dead thread owned, unless others have kept or retired it meanwhile.
+   *
+   * @returns whether this call freed it.
+   */
+  discardOf(owner: number, range: Range): boolean {
+    return this.#move(range, TAKEN_PHASES, RANGE_PHASE.free, 0, owner);
   }
 
   /** Ranges that belong to the thread `owner`: taken and not kept, or being freed by it. */
@@ -201,13 +224,13 @@ export class Space {
       free += byteLength;
       largestFree = Math.max(largestFree, byteLength);
     }
-    const rest = index < this.maxRanges ? this.capacity - end : 0;
+    const rest = index < this.maxRanges ? representableWithin((this.capacity - end) / UNIT_BYTES) : 0;
     return {
       capacity: this.capacity,
       used: end - free,
       free: this.capacity - end + free,
       retired,
-      largest: Math.max(largestFree, rest),
+      largest: Math.max(largestFree, rest * UNIT_BYTES),
       ranges: index,
       maxRanges: this.maxRanges,
     };
@@ -218,10 +241,9 @@ export class Space {
     for (let index = 0, size = this.#size(0); size !== 0; size = this.#size(++index)) {
       const status = this.#status(index);
       if (phaseOf(status) !== RANGE_PHASE.free) continue;
-      if (unitsOf(size) < units || unitsOf(size) > mostUnits || this.#byteOffset(index) % align !== 0)
-        continue;
-      const generation = (generationOf(status) + 1) % RANGE_GENERATIONS;
-      const taken = packStatus(generation, RANGE_PHASE.live, owner);
+      if (unitsOf(size) < units || unitsOf(size) > mostUnits) continue;
+      if (this.#byteOffset(index) % align !== 0) continue;
+      const taken = packStatus(nextGeneration(generationOf(status)), RANGE_PHASE.live, owner);
       if (atomics.compareExchange(this.#words, this.#entry(index) + ENTRY_STATUS, status, taken) === status) {
         return this.#range(index);
       }
@@ -235,34 +257,44 @@ export class Space {
       if (this.#size(index) !== 0) continue;
       const start = index === 0 ? 0 : this.#start(index - 1) + unitsOf(this.#size(index - 1));
       const skipped = (roundUp(this.#base + start * UNIT_BYTES, align) - this.#base) / UNIT_BYTES - start;
-      const length = skipped > 0 ? Math.min(skipped, MAX_MANTISSA) : units;
-      if ((start + length) * UNIT_BYTES > this.capacity) return undefined;
-      if (skipped > 0 && index + 1 >= this.maxRanges) return undefined;
+      if ((start + skipped + units) * UNIT_BYTES > this.capacity) return undefined;
+      if (index + Math.ceil(skipped / MAX_MANTISSA) >= this.maxRanges) return undefined;
       // Every thread that comes here computes the same start: lengths before it never change.
       atomics.store(this.#words, this.#entry(index) + ENTRY_START, start | 0);
-      const size = packSize(length, owner);
+      const size = packSize(skipped > 0 ? Math.min(skipped, MAX_MANTISSA) : units, owner);
       if (atomics.compareExchange(this.#words, this.#entry(index) + ENTRY_SIZE, 0, size) !== 0) continue;
       atomics.store(this.#words, tail, index + 1);
       if (skipped === 0) return this.#range(index);
       // What alignment skips is a range like any other, freed at once.
-      this.#move(this.#range(index), [RANGE_PHASE.fresh], RANGE_PHASE.free, 0, 'freed');
+      this.discard(this.#range(index));
     }
     return undefined;
   }
 
-  #move(range: Range, from: readonly number[], to: number, owner: number, verb: string): void {
+  /**
+   * @param of the owner that the range must have; undefined where that does not matter.
+   * @returns whether this call moved it. It tries again only where another thread moved it within `from`.
+   */
+  #move(range: Range, from: readonly number[], to: number, owner: number, of?: number): boolean {
     const { atomics } = this.#platform;
     const at = this.#entry(range.index) + ENTRY_STATUS;
-    const status = atomics.load(this.#words, at);
-    const moved =
-      generationOf(status) === range.generation &&
-      from.includes(phaseOf(status)) &&
-      atomics.compareExchange(this.#words, at, status, packStatus(range.generation, to, owner)) === status;
-    if (moved) return;
+    const moved = packStatus(range.generation, to, owner);
+    let status = atomics.load(this.#words, at);
+    while (generationOf(status) === range.generation && from.includes(phaseOf(status))) {
+      if (of !== undefined && this.#owner(this.#size(range.index), status) !== of) return false;
+      const found = atomics.compareExchange(this.#words, at, status, moved);
+      if (found === status) return true;
+      status = found;
+    }
+    return false;
+  }
+
+  #throwState(range: Range, needed: string): never {
+    const status = this.#status(range.index);
     const phase = Object.keys(RANGE_PHASE)[phaseOf(status)];
     throw new HeddleError(
       'ERR_HEDDLE_RANGE_STATE',
-      `Range ${range.index} of generation ${range.generation} cannot be ${verb}: it is ${phase}, generation ${generationOf(status)}`,
+      `Range ${range.index} of generation ${range.generation} is not ${needed}: it is ${phase}, generation ${generationOf(status)}`,
       { index: range.index, generation: range.generation, phase },
     );
   }

@@ -1,4 +1,5 @@
-import type { JanitorLink } from './janitor.js';
+import { HeddleError } from './errors.js';
+import type { JanitorLink } from './janitor-link.js';
 import type { Kind } from './kind.js';
 import { type Platform, realPlatform } from './platform.js';
 
@@ -20,8 +21,8 @@ export interface ThreadState {
   readonly version: number;
   /** Process-unique number of this thread, never 0. */
   readonly unique: number;
-  /** By segment id. */
-  readonly memberships: Map<string, Membership>;
+  /** By segment id; alive as long as a segment object, or its link to a janitor, is. */
+  readonly memberships: Map<string, WeakRef<Membership>>;
   /** Structures whose recovery this thread can run, by kind. */
   readonly kinds: Map<string, Kind>;
   readonly kindListeners: Set<(kind: Kind) => void>;
@@ -38,14 +39,16 @@ const host = globalThis as unknown as Host;
  * The state of this thread, under one global symbol: two installed copies of the package do not split a thread's
  * identity.
  *
- * @throws Error where another copy of another version came first.
+ * @throws HeddleError `ERR_HEDDLE_VERSION` where another copy of another version came first.
  */
 export function threadState(platform: Platform = realPlatform): ThreadState {
   const known = host[STATE_KEY];
   if (known) {
     if (known.version === STATE_VERSION) return known;
-    throw new Error(
+    throw new HeddleError(
+      'ERR_HEDDLE_VERSION',
       `Two copies of @heddle/memory that cannot work together are loaded in this thread (state versions ${known.version} and ${STATE_VERSION}): install one version`,
+      { version: known.version, known: STATE_VERSION },
     );
   }
   const state: ThreadState = {
@@ -73,5 +76,5 @@ export function threadIdOf(unique: number): number {
 function processUnique(platform: Platform): number {
   const workerThreads = host.process?.getBuiltinModule?.('node:worker_threads');
   if (workerThreads) return uniqueOfThreadId(workerThreads.threadId);
-  return (platform.random() >>> 1) | 1;
+  return platform.random() >>> 1 || 1;
 }

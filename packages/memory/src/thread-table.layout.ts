@@ -4,14 +4,12 @@ import { defineLayout, field } from './layout.js';
  * A row of the thread table: one line, so that threads do not disturb each other.
  *
  * ```
- *  word   0 unique       process-unique number of the thread; 0 is a free row. The claim is one CAS of this word
- *         1 state        generation << 2 | phase
- *         2 parent       unique number of the thread that made the handle by which this one attached
- *         3 recoverer    token of the thread that recovers this row, 0 is nobody
- *         4 recovering   unique number of the thread that this row's thread is recovering, 0 is none
- *         5 scanned      directory slots that recovery of this row has done
- *         6 linked       1 when the janitor has a port to the thread
- *   8 .. 31 journal      for structures: what the thread is about to touch (a robust list)
+ *  word 0 unique     0 is a free row, u > 0 belongs to the living thread u, -u is what the dead thread u left
+ *       1 state      generation << 2 | phase
+ *       2 parent     unique number of the thread that made the handle by which this one attached
+ *       3 recoverer  token of the thread that recovers this row, 0 is nobody
+ *       4 scanned    directory slots that recovery of this row has done, without a gap
+ *       5 linked     1 when the janitor has a port to the thread
  * ```
  */
 export const threadRowLayout = defineLayout('thread-row', 1, {
@@ -19,15 +17,12 @@ export const threadRowLayout = defineLayout('thread-row', 1, {
   state: field('anyone'),
   parent: field('anyone'),
   recoverer: field('anyone'),
-  recovering: field('anyone'),
   scanned: field('anyone'),
   linked: field('anyone'),
-  reserved: field('anyone'),
-  journal: field('anyone', 24),
 });
 
-/** Phases of a row. A row with a unique number in phase `free` is being claimed, or was left half way. */
-export const PHASE = { free: 0, attached: 1, leaving: 2, dead: 3 } as const;
+/** Phases of the life of a row's thread. That it is dead stands in the sign of `unique`. */
+export const PHASE = { attaching: 0, attached: 1, leaving: 2 } as const;
 
 export const PHASE_BITS = 2;
 export const PHASE_MASK = 3;

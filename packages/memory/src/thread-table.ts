@@ -1,4 +1,5 @@
 import { HeddleError } from './errors.js';
+import { parkWhile } from './park.js';
 import { type Platform, realPlatform } from './platform.js';
 import {
   GENERATION_MASK,
@@ -9,10 +10,11 @@ import {
   PHASE_MASK,
   threadRowLayout,
 } from './thread-table.layout.js';
+import { deadlineAfter } from './timeout.js';
 
-const { unique, state, parent, recoverer, recovering, scanned, linked } = threadRowLayout.offsets;
+const { unique, state, parent, recoverer, scanned, linked } = threadRowLayout.offsets;
 const ROW_WORDS = threadRowLayout.wordCount;
-const PHASE_NAMES = ['free', 'attached', 'leaving', 'dead'] as const;
+const PHASE_NAMES = ['attaching', 'attached', 'leaving'] as const;
 
 /** A thread as the table knows it. */
 export interface ThreadInfo {
@@ -39,27 +41,29 @@ export function idOf(token: number): number {
  *
  * **Layout**: a row of one line for each thread, {@link threadRowLayout}.
  *
- * **States** of a row, by `unique` and phase:
+ * **States** of a row, all in one word:
  *
- * | unique | phase    | meaning                                                                      |
- * |--------|----------|------------------------------------------------------------------------------|
- * | 0      | any      | free                                                                         |
- * | u      | free     | claimed by u, not yet attached; or recovered, about to be free               |
- * | u      | attached | u lives                                                                      |
- * | u      | leaving  | u takes itself out                                                           |
- * | u      | dead     | u is dead (or left), not every structure has been scanned for it             |
+ * | unique | meaning                                                                    | becomes             |
+ * |--------|----------------------------------------------------------------------------|---------------------|
+ * | 0      | free                                                                       | u by CAS (claim)    |
+ * | u > 0  | the living thread u: attaching, attached or leaving                        | -u by CAS (death), 0 by CAS (left) |
+ * | -u     | u is dead, not every structure has been scanned for it                     | 0 by CAS (recovered) |
  *
- * A row becomes free by one CAS of `unique` to 0, and becomes somebody's by one CAS from 0: whoever dies around
- * it is found by its number, which no other thread of the process ever has.
+ * A number names one thread for the life of the process, so none of these CAS can hit another thread's row,
+ * however late it comes.
  *
- * **Ownership**: `unique` by claim and by recovery; `state` by its thread until it is dead, then by its
- * recoverer; `recoverer` by CAS; `recovering` by the row's own thread.
+ * **Ownership**: `state`, `parent`, `scanned`, `linked` by the row's thread while it lives, then by its recoverer;
+ * `recoverer` by CAS.
  *
- * **Death** between any two steps: `markDead` finds the row by number in every phase. A recoverer writes whom it
- * recovers into its own row before it claims, so its own recovery finishes what it began.
+ * **Ordering**: T1: the generation goes up before `unique` becomes 0 ↔ `isAlive` reads `unique` before the
+ * generation. So a token of a row that was freed is never alive again, until the generation wraps after 16,384
+ * uses of the row.
  *
- * **Cost**, in Atomics calls, `n` rows looked at: `claim` n loads, 1 CAS, 5 stores, 1 load; `markDead` n + 2
- * loads, 1 CAS.
+ * **Death** between any two steps leaves a row that `markDead` finds by number. A recoverer that dies leaves a row
+ * that is still dead, with its token in `recoverer`, where the next one takes over.
+ *
+ * **Cost**, in Atomics calls, with `n` rows looked at: `claim` n loads, 1 CAS, 5 stores, 1 load; `isAlive` 2 loads;
+ * `markDead` a load a row, 1 CAS.
  */
 export class ThreadTable {
   readonly capacity: number;
@@ -74,133 +78,99 @@ export class ThreadTable {
   }
 
   /**
-   * Claims a row for the thread with this number.
+   * Claims a row for the thread with this number, which has none.
    *
    * @returns its id, or 0 where every row is taken.
    */
   claim(uniqueNumber: number, parentNumber: number): number {
     const { atomics } = this.#platform;
-    for (let row = 0; row < this.capacity; row++) {
-      const base = row * ROW_WORDS;
+    for (let id = 1; id <= this.capacity; id++) {
+      const base = this.#base(id);
       if (atomics.load(this.#words, base + unique) !== 0) continue;
       if (atomics.compareExchange(this.#words, base + unique, 0, uniqueNumber) !== 0) continue;
       // What the last owner left is cleared here, by the only thread that the row now belongs to.
       atomics.store(this.#words, base + parent, parentNumber);
+      atomics.store(this.#words, base + recoverer, 0);
       atomics.store(this.#words, base + scanned, 0);
       atomics.store(this.#words, base + linked, 0);
-      atomics.store(this.#words, base + recovering, 0);
-      const generation = atomics.load(this.#words, base + state) >>> PHASE_BITS;
-      atomics.store(this.#words, base + state, packState(generation, PHASE.attached));
-      return row + 1;
+      this.#setState(id, 0, PHASE.attached);
+      return id;
     }
     return 0;
   }
 
-  /** The id of the row that belongs to this number, 0 where none does. */
+  /** The id of the row of this living thread, 0 where it has none. */
   find(uniqueNumber: number): number {
-    const { atomics } = this.#platform;
-    if (uniqueNumber === 0) return 0;
-    for (let row = 0; row < this.capacity; row++) {
-      if (atomics.load(this.#words, row * ROW_WORDS + unique) === uniqueNumber) return row + 1;
-    }
+    for (let id = 1; id <= this.capacity; id++) if (this.#unique(id) === uniqueNumber) return id;
     return 0;
   }
 
   /** The token of the thread that has this id now. */
   tokenOf(id: number): number {
-    const generation = this.#platform.atomics.load(this.#words, this.#base(id) + state) >>> PHASE_BITS;
-    return ((generation & GENERATION_MASK) << ID_BITS) | id;
+    return tokenFrom(this.#state(id), id);
   }
 
-  /** Whether the thread of this token lives: its row has the same generation and it is attached or leaving. */
+  /** Whether the thread of this token lives. 2 loads. */
   isAlive(token: number): boolean {
     const id = idOf(token);
     if (id < 1 || id > this.capacity) return false;
-    const word = this.#platform.atomics.load(this.#words, this.#base(id) + state);
-    const phase = word & PHASE_MASK;
-    return (
-      ((word >>> PHASE_BITS) & GENERATION_MASK) === token >>> ID_BITS &&
-      (phase === PHASE.attached || phase === PHASE.leaving)
-    );
+    return this.#unique(id) > 0 && tokenFrom(this.#state(id), id) === token; // T1
   }
 
-  /** Notes that the janitor has a port to this row's thread. 1 store. */
-  noteLinked(id: number): void {
-    this.#platform.atomics.store(this.#words, this.#base(id) + linked, 1);
+  /** Notes whether the janitor has a port to this thread. */
+  noteLinked(uniqueNumber: number, isLinked = true): void {
+    const { atomics } = this.#platform;
+    const id = this.find(uniqueNumber);
+    if (id === 0) return;
+    atomics.store(this.#words, this.#base(id) + linked, Number(isLinked));
+    atomics.notify(this.#words, this.#base(id) + linked);
   }
 
-  /** Marks this thread's own row as leaving. 1 load, 1 CAS. */
-  markLeaving(id: number): boolean {
-    return this.#toPhase(id, PHASE.leaving);
+  /** Blocks until the janitor has a port to the thread of this row, where it may block, and not for ever. */
+  awaitLinked(id: number, timeoutMs: number): void {
+    const deadline = deadlineAfter(timeoutMs, this.#platform.now);
+    if (this.#platform.canBlock())
+      parkWhile(this.#words, this.#base(id) + linked, 0, deadline, this.#platform);
   }
 
   /**
-   * Marks the row of this number as dead, if it has one that still needs recovery.
-   *
-   * A row in phase free owns nothing: its thread died before it was attached, or its recovery died at the last
-   * step. Such a row is freed at once.
-   *
-   * @returns its id, or 0 where there is nothing to recover.
+   * Marks what the thread of this number has as left by a dead one. Two detectors may do this at once, and late.
    */
-  markDead(uniqueNumber: number): number {
+  markDead(uniqueNumber: number): void {
     const { atomics } = this.#platform;
-    const id = this.find(uniqueNumber);
-    if (id === 0) return 0;
-    if ((atomics.load(this.#words, this.#base(id) + state) & PHASE_MASK) === PHASE.free) {
-      atomics.compareExchange(this.#words, this.#base(id) + unique, uniqueNumber, 0);
-      return 0;
-    }
-    this.#toPhase(id, PHASE.dead);
-    return id;
-  }
-
-  #toPhase(id: number, phase: number): boolean {
-    const { atomics } = this.#platform;
-    const word = atomics.load(this.#words, this.#base(id) + state);
-    if ((word & PHASE_MASK) === PHASE.dead) return false;
-    return (
-      atomics.compareExchange(this.#words, this.#base(id) + state, word, (word & ~PHASE_MASK) | phase) ===
-      word
-    );
-  }
-
-  /** Ids of the rows that are dead and not recovered. */
-  dead(): number[] {
-    const { atomics } = this.#platform;
-    const ids: number[] = [];
+    if (uniqueNumber === 0) return;
+    // All of them: realms of one thread have rows of their own.
     for (let id = 1; id <= this.capacity; id++) {
-      if (atomics.load(this.#words, this.#base(id) + unique) === 0) continue;
-      if ((atomics.load(this.#words, this.#base(id) + state) & PHASE_MASK) === PHASE.dead) ids.push(id);
+      if (this.#unique(id) !== uniqueNumber) continue;
+      atomics.compareExchange(this.#words, this.#base(id) + unique, uniqueNumber, -uniqueNumber);
     }
+  }
+
+  /** Ids of the rows that are dead and not recovered. 1 load a row. */
+  dead(): number[] {
+    const ids: number[] = [];
+    for (let id = 1; id <= this.capacity; id++) if (this.#unique(id) < 0) ids.push(id);
     return ids;
   }
 
   /**
-   * Claims the recovery of a row for the thread `byToken`, which writes the intent into its own row first. A
-   * thread that leaves claims its own row. Takes over from a recoverer that is dead itself.
+   * Claims the recovery of a row for the thread `byToken`. Takes over from a recoverer that is dead itself.
    *
-   * @returns the number of the dead thread; 0 where a living thread recovers it; -1 where the row has moved on
-   *   meanwhile, and whoever came by during this attempt may have been turned away: look at every row again.
+   * @returns the number of the dead thread; `'busy'` where a living thread recovers it, this one included; `'moved'`
+   *   where the row is not what it was, and whoever came by during this attempt may have been turned away: look at
+   *   every row again.
    */
-  claimRecovery(id: number, byToken: number): number {
+  claimRecovery(id: number, byToken: number): number | 'busy' | 'moved' {
     const { atomics } = this.#platform;
-    const base = this.#base(id);
-    const number = atomics.load(this.#words, base + unique);
-    if (number === 0) return -1;
-    this.#noteRecovering(id, byToken, number);
-    const holder = atomics.load(this.#words, base + recoverer);
-    if (holder !== 0 && holder !== byToken && this.isAlive(holder)) {
-      this.#noteRecovering(id, byToken, 0);
-      return 0;
-    }
-    if (atomics.compareExchange(this.#words, base + recoverer, holder, byToken) === holder) {
-      const phase = atomics.load(this.#words, base + state) & PHASE_MASK;
-      const due = phase === PHASE.dead || (phase === PHASE.leaving && idOf(byToken) === id);
-      if (due && atomics.load(this.#words, base + unique) === number) return number;
-      atomics.compareExchange(this.#words, base + recoverer, byToken, 0);
-    }
-    this.#noteRecovering(id, byToken, 0);
-    return -1;
+    const at = this.#base(id) + recoverer;
+    const found = this.#unique(id);
+    if (found >= 0) return 'moved';
+    const holder = atomics.load(this.#words, at);
+    if (holder !== 0 && this.isAlive(holder)) return 'busy';
+    if (atomics.compareExchange(this.#words, at, holder, byToken) !== holder) return 'moved';
+    if (this.#unique(id) === found) return -found;
+    atomics.compareExchange(this.#words, at, byToken, 0);
+    return 'moved';
   }
 
   /** Directory slots that the recovery of this row has done. */
@@ -216,47 +186,62 @@ export class ThreadTable {
   /** Ends a recovery that cannot be finished here, so that somebody else can. */
   releaseRecovery(id: number, byToken: number): void {
     this.#platform.atomics.compareExchange(this.#words, this.#base(id) + recoverer, byToken, 0);
-    this.#noteRecovering(id, byToken, 0);
   }
 
-  /** Frees a row whose recovery `byToken` has finished. Its generation goes up before anyone can claim it. */
-  finishRecovery(id: number, number: number, byToken: number): void {
-    const { atomics } = this.#platform;
-    const base = this.#base(id);
-    const generation = atomics.load(this.#words, base + state) >>> PHASE_BITS;
-    atomics.store(this.#words, base + state, packState(generation + 1, PHASE.free));
-    atomics.compareExchange(this.#words, base + recoverer, byToken, 0);
-    atomics.compareExchange(this.#words, base + unique, number, 0);
-    this.#noteRecovering(id, byToken, 0);
+  /**
+   * Frees the row of a dead thread whose recovery `byToken` has finished.
+   *
+   * From then on a thread may claim the row, and die: whoever wants to recover that one is turned away until
+   * `recoverer` is cleared. So the caller looks at every row again afterwards.
+   */
+  finishRecovery(id: number, uniqueNumber: number, byToken: number): void {
+    this.#free(id, -uniqueNumber);
+    this.releaseRecovery(id, byToken);
   }
 
-  /** The number of the thread that the thread `id` was recovering, 0 for none. */
-  recoveringOf(id: number): number {
-    return this.#platform.atomics.load(this.#words, this.#base(id) + recovering);
+  /** Marks this thread's own row as leaving. */
+  beginLeaving(id: number): void {
+    this.#setState(id, 0, PHASE.leaving);
   }
 
-  /** A thread that leaves needs no note: if it dies on the way, its own number leads to its row. */
-  #noteRecovering(id: number, byToken: number, number: number): void {
-    const own = idOf(byToken);
-    if (own !== id) this.#platform.atomics.store(this.#words, this.#base(own) + recovering, number);
+  /** Frees this thread's own row, when nothing of it is left. */
+  finishLeaving(id: number, uniqueNumber: number): void {
+    this.#free(id, uniqueNumber);
   }
 
   /** What the table says of a thread now; undefined for a free row. */
   info(id: number): ThreadInfo | undefined {
     const { atomics } = this.#platform;
-    const base = this.#base(id);
-    const number = atomics.load(this.#words, base + unique);
-    if (number === 0) return undefined;
-    const word = atomics.load(this.#words, base + state);
-    const phase = PHASE_NAMES[(word & PHASE_MASK) as 0 | 1 | 2 | 3];
+    const owner = this.#unique(id);
+    if (owner === 0) return undefined;
+    const word = this.#state(id);
     return {
       id,
-      token: (((word >>> PHASE_BITS) & GENERATION_MASK) << ID_BITS) | id,
-      unique: number,
-      parent: atomics.load(this.#words, base + parent),
-      phase: phase === 'free' ? 'attaching' : phase,
-      linked: atomics.load(this.#words, base + linked) !== 0,
+      token: tokenFrom(word, id),
+      unique: Math.abs(owner),
+      parent: atomics.load(this.#words, this.#base(id) + parent),
+      phase: owner < 0 ? 'dead' : PHASE_NAMES[(word & PHASE_MASK) as 0 | 1 | 2],
+      linked: atomics.load(this.#words, this.#base(id) + linked) !== 0,
     };
+  }
+
+  #free(id: number, owner: number): void {
+    this.#setState(id, 1, PHASE.attaching); // T1
+    this.#platform.atomics.compareExchange(this.#words, this.#base(id) + unique, owner, 0);
+  }
+
+  /** Only the row's thread, or the recoverer of a dead one, calls this. */
+  #setState(id: number, generationsUp: number, phase: number): void {
+    const generation = (this.#state(id) >>> PHASE_BITS) + generationsUp;
+    this.#platform.atomics.store(this.#words, this.#base(id) + state, (generation << PHASE_BITS) | phase);
+  }
+
+  #state(id: number): number {
+    return this.#platform.atomics.load(this.#words, this.#base(id) + state);
+  }
+
+  #unique(id: number): number {
+    return this.#platform.atomics.load(this.#words, this.#base(id) + unique);
   }
 
   #base(id: number): number {
@@ -267,8 +252,8 @@ export class ThreadTable {
   }
 }
 
-function packState(generation: number, phase: number): number {
-  return ((generation & (2 ** (31 - PHASE_BITS) - 1)) << PHASE_BITS) | phase;
+function tokenFrom(stateWord: number, id: number): number {
+  return (((stateWord >>> PHASE_BITS) & GENERATION_MASK) << ID_BITS) | id;
 }
 
 /** The error for a table without a free row. */

@@ -7,10 +7,12 @@ import { deadlineAfter } from './timeout.js';
 /** How often a waiter looks before it parks, unless told otherwise. About a microsecond. */
 export const DEFAULT_SPINS = 64;
 
+const MAX_SPINS = 65_536;
+
 export interface WaitOptions {
   /** Milliseconds. 0 and negative try once, absent and `Infinity` wait for ever, NaN is a RangeError. */
   readonly timeout?: number | undefined;
-  /** How often to look before parking. Default {@link DEFAULT_SPINS}. */
+  /** How often to look before parking: a whole number from 0 to 65,536. Default {@link DEFAULT_SPINS}. */
   readonly spins?: number | undefined;
 }
 
@@ -29,7 +31,8 @@ export interface WaitOptions {
  * **Death.** A thread that was woken and died before it acted has eaten a wake; so whoever recovers a thread
  * wakes the words of the structures it scans.
  *
- * **Cost**, in Atomics calls: `wait` 1 load a look, 1 wait and 1 load a park; `wake` 1 notify.
+ * **Cost**, in Atomics calls: `wait` 1 load a look, then 1 wait and 1 load a park; `waitAsync` 1 load where the word
+ * differs already, else 1 waitAsync (1 load where another task of this thread waits) and 1 load a wake; `wake` 1 notify.
  */
 export class Waiter {
   readonly #words: Int32Array;
@@ -50,15 +53,19 @@ export class Waiter {
    * Blocks while the word is `expected`.
    *
    * @returns true as soon as it differs, false when the time is up.
-   * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, whatever the word is.
+   * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, whatever the word is;
+   *   RangeError or TypeError for bad options.
    */
   wait(expected: number, options: WaitOptions = {}): boolean {
     const { atomics } = this.#platform;
-    const deadline = deadlineAfter(options.timeout, this.#platform.now);
+    const { spins = DEFAULT_SPINS, timeout } = options;
+    const deadline = deadlineAfter(timeout, this.#platform.now);
+    if (!Number.isInteger(spins) || spins < 0 || spins > MAX_SPINS) {
+      throw new RangeError(`"spins" is a whole number from 0 to ${MAX_SPINS}, not ${spins}`);
+    }
     assertMayBlock(this.#platform);
-    const spins =
-      deadline === Infinity || deadline > this.#platform.now() ? (options.spins ?? DEFAULT_SPINS) : 0;
-    for (let spin = 0; spin < spins; spin++) {
+    const tries = timeout === undefined || timeout > 0 ? spins : 0;
+    for (let spin = 0; spin < tries; spin++) {
       if (atomics.load(this.#words, this.#index) !== expected) return true;
       this.#platform.pause();
     }

@@ -1,0 +1,4 @@
+import { exploreTests } from '@heddle/explore/vitest';
+import models from './waiter.explore.js';
+
+exploreTests(models);
