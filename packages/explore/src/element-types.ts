@@ -39,9 +39,9 @@ export interface ElementType {
 }
 
 function elementType(id: number, construct: unknown, atomic: boolean, waitable = false): ElementType {
-  const constructor = construct as TypedArrayConstructor;
-  const { name, BYTES_PER_ELEMENT: bytes } = constructor;
-  return { id, name, bytes, atomic, waitable, big: name.startsWith('Big'), construct: constructor };
+  const array = construct as TypedArrayConstructor;
+  const { name, BYTES_PER_ELEMENT: bytes } = array;
+  return { id, name, bytes, atomic, waitable, big: name.startsWith('Big'), construct: array };
 }
 
 export const elementTypes: readonly ElementType[] = [

@@ -1,4 +1,4 @@
-/** What the explorer can find. The last four are faults of the model or of how it uses the explorer. */
+/** What the explorer can find. The last five are faults of the model or of how it uses the explorer. */
 export type FailureKind =
   | 'check'
   | 'invariant'
@@ -11,6 +11,7 @@ export type FailureKind =
   | 'hint'
   | 'not-linearizable'
   | 'non-deterministic'
+  | 'checkpoint'
   | 'swallowed'
   | 'out-of-bounds'
   | 'unsupported';

@@ -1,5 +1,6 @@
 import type { Failure } from './failure.js';
 import { type Answer, type Operation, sameAnswer } from './operation.js';
+import { resultKey } from './same-result.js';
 import { spinStart } from './spin-start.js';
 
 /** An operation of the tested structure, from its call to its return: what linearizability is about. */
@@ -19,9 +20,9 @@ export type Outcome =
   | { readonly kind: 'broken'; readonly failure: Failure };
 
 /**
- * A point in the life of one thread: everything that it has been answered so far.
+ * A history: a point in the life of one thread, given by everything that it has been answered so far.
  *
- * A deterministic thread is a function of its answers, so this is its whole local state. The nodes of a thread
+ * A deterministic thread is a function of its answers, so this is its whole local state. The histories of a thread
  * form a tree with one branch per answer; the code of the thread runs once per node, when the node is made, and
  * tells there what it wants to do next. All later steps through the node are a table look-up, however many states
  * of the model it is part of.
@@ -40,6 +41,8 @@ export class HistoryNode {
   /** How the thread ended, null before. */
   outcome: Outcome | null = null;
   calls: readonly RecordedCall[] = [];
+  /** What the thread said its whole local state was just before its next operation; null where it said nothing. */
+  checkpoint: string | null = null;
   /** Whether the thread may be going round in a loop that changes nothing. */
   maySpin = false;
   /** How often it has read the clock in that loop. */
@@ -59,14 +62,24 @@ export class HistoryNode {
 /** Runs the code of a thread up to a new node, and fills the node in. */
 export type RunThread = (node: HistoryNode) => void;
 
-/** All points in the lives of the threads of a model, made as a search reaches them and kept. */
+/** Looks whether the code does after one history what it did after another one, along what is known of that. */
+export type CompareThread = (node: HistoryNode, other: HistoryNode) => void;
+
+/** The histories of the threads of a model, made as a search reaches them and kept. */
 export class Histories {
   readonly nodes: HistoryNode[] = [];
   readonly #roots: HistoryNode[] = [];
+  /**
+   * The first of the histories that are one local state, by what they share: ends with the same result, and checkpoints
+   * of which the thread said so.
+   */
+  readonly #alike = new Map<string, HistoryNode>();
   readonly #run: RunThread;
+  readonly #compare: CompareThread;
 
-  constructor(run: RunThread) {
+  constructor(run: RunThread, compare: CompareThread) {
     this.#run = run;
+    this.#compare = compare;
   }
 
   /** Where the thread with this role begins. */
@@ -84,10 +97,23 @@ export class Histories {
     for (let index = 0; index < answers.length; index++) {
       if (answers[index] === answer || sameAnswer(answers[index]!, answer)) return node.children[index]!;
     }
-    const child = this.#add(node.role, node, answer);
+    const child = this.#firstAlike(this.#add(node.role, node, answer));
     answers.push(answer);
     node.children.push(child);
     return child;
+  }
+
+  #firstAlike(node: HistoryNode): HistoryNode {
+    const key = localStateKey(node);
+    if (key === undefined) return node;
+    const known = this.#alike.get(key);
+    if (known === undefined) {
+      this.#alike.set(key, node);
+      return node;
+    }
+    if (node.outcome === null) this.#compare(node, known);
+    // Where the comparison has found a difference, the node says so, and is where the thread goes.
+    return node.outcome?.kind === 'broken' ? node : known;
   }
 
   #add(role: number, parent: HistoryNode | null, answer: Answer): HistoryNode {
@@ -97,4 +123,14 @@ export class Histories {
     spinStart(node);
     return node;
   }
+}
+
+/** A string that histories share if they are one local state; undefined where only the history itself tells. */
+function localStateKey({ role, outcome, checkpoint, calls }: HistoryNode): string | undefined {
+  if (outcome === null) {
+    const called = checkpoint === null ? undefined : resultKey(calls);
+    return called === undefined ? undefined : `${role} at ${checkpoint} ${called}`;
+  }
+  const result = outcome.kind === 'returned' ? resultKey([outcome.value, calls]) : undefined;
+  return result === undefined ? undefined : `${role} ended ${result}`;
 }

@@ -1,7 +1,7 @@
 import type { FailureKind } from './failure.js';
-import type { LayoutLike, NamedWords, PlacedLayout } from './word-names.js';
 import type { SequentialModel } from './linearizability.js';
 import type { SimulatedPlatform, SimulatedThread } from './simulated-thread.js';
+import type { LayoutLike, NamedWords, PlacedLayout } from './word-names.js';
 
 /** The code of one thread: an ordinary synchronous function, deterministic but for what its operations answer. */
 export type ThreadBody = (thread: SimulatedThread) => unknown;
@@ -11,7 +11,7 @@ export type RecoveryBody = (thread: SimulatedThread, dead: number) => unknown;
 
 /** What a check sees when all threads have ended. */
 export interface End {
-  /** A private copy of the words. Real `Atomics` work on it. */
+  /** A copy of the words, on which real `Atomics` work. It holds until the check returns. */
   readonly words: Int32Array<SharedArrayBuffer>;
   /** What each thread returned, undefined for a dead one. */
   readonly results: readonly unknown[];
@@ -23,7 +23,11 @@ export interface End {
   readonly shared: unknown;
 }
 
+/** A model that whoever explores it names. */
+export type UnnamedModel = Omit<Model, 'name'> & { readonly name?: string };
+
 /** A check tells a fault by returning or throwing a reason. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a check that only throws returns nothing
 export type Verdict = string | undefined | void;
 
 /** How the schedules are chosen. */
@@ -167,7 +171,7 @@ export function recoveriesOf(model: Model): readonly RecoveryBody[] {
   return typeof model.recover === 'function' ? [model.recover] : model.recover;
 }
 
-/** The model as a deep run sees it. */
+/** The model as a deep run explores it. */
 export function deepened(model: Model): Model {
   const { deep, ...rest } = model;
   if (deep === undefined) return model;

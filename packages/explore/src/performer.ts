@@ -10,6 +10,8 @@ export interface Performer {
   perform(operation: Operation): Answer;
   /** Reports a use that has no meaning here. Throws to end the calling thread. */
   refuse(kind: FailureKind, reason: string): never;
+  /** The running thread says what its whole local state is. */
+  checkpoint(state: readonly unknown[]): void;
   /** Whether the running thread may block in a wait. */
   canBlock(): boolean;
 }

@@ -188,3 +188,9 @@ function combine<Value extends number | bigint>(kind: number, before: Value, ope
       throw new TypeError(`Operation ${kind} does not write`);
   }
 }
+
+/** The element that begins at a byte of a word with this value. */
+export function elementOfWord(type: number, byte: number, word: number): ElementValue {
+  const { bytes, construct } = elementTypes[type]!;
+  return new construct(Int32Array.of(word).buffer)[byte / bytes]!;
+}

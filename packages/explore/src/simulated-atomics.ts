@@ -5,14 +5,14 @@ import {
   COMPARE_EXCHANGE,
   EXCHANGE,
   LOAD,
+  type NOT_EQUAL,
   NOTIFY,
-  NOT_EQUAL,
   type Operation,
   OR,
   PAUSE,
   STORE,
   SUB,
-  TIMED_OUT,
+  type TIMED_OUT,
   WAIT,
   waitAnswers,
   XOR,
@@ -57,7 +57,10 @@ export function simulatedAtomics(performer: Performer): Atomics {
       throw new TypeError(`Atomics.${name} does not take a ${range.type.name}`);
     }
     if (!Number.isInteger(index) || index < 0 || index >= range.length) {
-      performer.refuse('out-of-bounds', `calls Atomics.${name} on element ${index} of a view of ${range.length}`);
+      performer.refuse(
+        'out-of-bounds',
+        `calls Atomics.${name} on element ${index} of a view of ${range.length}`,
+      );
     }
     return range;
   };

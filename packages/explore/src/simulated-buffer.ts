@@ -25,6 +25,14 @@ export class SimulatedBuffer {
     return false;
   }
 
+  /** What a typed array constructor of the engine looks at, which knows no simulated memory. */
+  get [Symbol.iterator](): never {
+    return this.performer.refuse(
+      'unsupported',
+      'makes a view with a constructor of the engine; take words.subarray(), thread.view() or the simulated globals',
+    );
+  }
+
   get [Symbol.toStringTag](): string {
     return 'SharedArrayBuffer';
   }

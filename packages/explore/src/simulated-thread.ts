@@ -1,7 +1,7 @@
 import { type AnyTypedArray, elementTypeOf } from './element-types.js';
 import type { RecordedCall } from './history.js';
 import {
-  ABORTED,
+  type ABORTED,
   LEAVES_ENTRY,
   MAY_ABORT,
   NOW,
@@ -13,8 +13,8 @@ import {
 import type { Performer } from './performer.js';
 import { effectiveTimeout, noMemory, simulatedAtomics } from './simulated-atomics.js';
 import type { SimulatedBuffer } from './simulated-buffer.js';
-import { simulatedView, wordsView } from './simulated-view.js';
-import type { DriveOptions, Steps } from './step-machine.js';
+import { simulatedView } from './simulated-view.js';
+import type { AbandonedSteps, DriveOptions, Steps } from './step-machine.js';
 import { driveSteps } from './step-machine.js';
 
 /** Everything outside its own words that tested code may touch, simulated. */
@@ -97,11 +97,11 @@ export class SimulatedThread {
 
   /** A view of another element type on the shared memory, such as `thread.view(Uint8Array, 64, 16)`. */
   view<View extends AnyTypedArray>(
-    constructor: { new (length: number): View; readonly BYTES_PER_ELEMENT: number },
+    arrayType: { new (length: number): View; readonly BYTES_PER_ELEMENT: number },
     byteOffset = 0,
     length?: number,
   ): View {
-    const type = elementTypeOf(constructor);
+    const type = elementTypeOf(arrayType);
     if (type === undefined) throw new TypeError('A view is made of one of the typed array constructors');
     return simulatedView(this.#buffer, type, byteOffset, length) as View;
   }
@@ -117,6 +117,19 @@ export class SimulatedThread {
     record.result = result;
     record.returned = true;
     return result;
+  }
+
+  /**
+   * Says that all of this thread's local state, from here on, is what is passed: that it does the same from here,
+   * whatever it has read before. Histories that say the same at their same checkpoint (first, second, …) are then one
+   * state, which makes models of several operations a thread far smaller.
+   *
+   * What is passed has to hold everything that matters later, private fields of the tested objects included; numbers,
+   * strings, and arrays and plain objects of them. The explorer looks whether the code goes on alike along one
+   * continuation of each history, and reports where it does not; it cannot look along all.
+   */
+  checkpoint(...state: unknown[]): void {
+    this.#performer.checkpoint(state);
   }
 
   /** Waits as `Atomics.waitAsync` does, as one event, and says how that ended. */
@@ -141,7 +154,9 @@ export class SimulatedThread {
    * Runs a step machine to its end. While it waits, the explorer chooses between a wake, a stray wake, the
    * time-out and the abort.
    */
-  drive<Value>(machine: Steps<Value>, options: DriveOptions = {}): Value {
+  drive<Value>(machine: Steps<Value>, options?: DriveOptions): Value;
+  drive<Value>(machine: AbandonedSteps<Value>, options?: DriveOptions): Value | undefined;
+  drive<Value>(machine: Steps<Value> | AbandonedSteps<Value>, options: DriveOptions = {}): Value | undefined {
     return driveSteps(machine, options, (index, expected, wait) => this.waitEvent(index, expected, wait));
   }
 }
@@ -165,5 +180,3 @@ export function simulatedPlatform(performer: Performer): SimulatedPlatform {
     keepAlive: () => () => {},
   };
 }
-
-export { wordsView };

@@ -1,4 +1,10 @@
-import { type AnyTypedArray, type ElementType, type ElementValue, elementTypes } from './element-types.js';
+import {
+  type AnyTypedArray,
+  type ElementType,
+  type ElementValue,
+  elementTypes,
+  INT32,
+} from './element-types.js';
 import { type Operation, READ, READ_RANGE, WRITE, WRITE_RANGE } from './operation.js';
 import type { SimulatedBuffer } from './simulated-buffer.js';
 
@@ -36,6 +42,7 @@ const element = (range: ViewRange, kind: number, index: number, a: ElementValue)
 
 /** Coerces a value as storing it into a view of this type does. */
 export function coerceElement(type: ElementType, value: unknown): ElementValue {
+  if (type.id === INT32 && typeof value === 'number') return value | 0;
   const one = new type.construct(1);
   one[0] = value as ElementValue;
   return one[0]!;
@@ -155,7 +162,7 @@ class ViewHandler implements ProxyHandler<AnyTypedArray> {
     const range = this.#range;
     const index = typeof key === 'string' ? asIndex(key) : undefined;
     if (index === undefined) {
-      range.buffer.performer.refuse('unsupported', `sets the property ${String(key)} of a view`);
+      return range.buffer.performer.refuse('unsupported', `sets the property ${String(key)} of a view`);
     }
     this.#checkIndex(index, String(key), 'writes');
     range.buffer.performer.perform(element(range, WRITE, index, coerceElement(range.type, value)));
@@ -186,7 +193,9 @@ export function simulatedView(
   length = Math.floor((buffer.byteLength - byteOffset) / type.bytes),
 ): AnyTypedArray {
   if (byteOffset % type.bytes !== 0) {
-    throw new RangeError(`The start offset of a ${type.name} is a multiple of ${type.bytes}, not ${byteOffset}`);
+    throw new RangeError(
+      `The start offset of a ${type.name} is a multiple of ${type.bytes}, not ${byteOffset}`,
+    );
   }
   if (!(length >= 0) || byteOffset < 0 || byteOffset + length * type.bytes > buffer.byteLength) {
     throw new RangeError(

@@ -1,26 +1,26 @@
 import type { HistoryNode } from './history.js';
 import {
+  ADD,
+  AND,
   type Answer,
   COMPARE_EXCHANGE,
+  EXCHANGE,
+  LOAD,
   NOTIFY,
   NOW,
   OK,
   type Operation,
+  OR,
   PAUSE,
   RANDOM,
   READ,
   READ_RANGE,
-  LOAD,
-  WAIT,
-  WAIT_EVENT,
-  ADD,
   SUB,
-  OR,
-  XOR,
-  AND,
-  EXCHANGE,
   sameAnswer,
   sameOperation,
+  WAIT,
+  WAIT_EVENT,
+  XOR,
 } from './operation.js';
 
 /** How far back a repeated operation is looked for. */
@@ -55,7 +55,7 @@ export function spinStart(node: HistoryNode): void {
 }
 
 /** Whether the operation, answered so, changed nothing that any thread could see. */
-export function isIdle(operation: Operation, answer: Answer): boolean {
+function isIdle(operation: Operation, answer: Answer): boolean {
   switch (operation.kind) {
     case LOAD:
     case READ:

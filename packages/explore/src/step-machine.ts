@@ -13,6 +13,11 @@ export interface Steps<Value> {
   onAbort?(): Step<Value>;
 }
 
+/** Steps whose shell, and not they themselves, says what an abort comes to: driving them ends with `undefined` then. */
+export interface AbandonedSteps<Value> extends Omit<Steps<Value>, 'onAbort'> {
+  onAbort(): void;
+}
+
 /** How a step machine is driven. */
 export interface DriveOptions extends WaitEventOptions {
   /** Most waits, so that a machine that never ends is told from one that is only slow. Default 100. */
@@ -23,7 +28,11 @@ export interface DriveOptions extends WaitEventOptions {
 export type WaitForEvent = (index: number, expected: number, options: WaitEventOptions) => WaitEventResult;
 
 /** Drives a machine from its begin to its end. Once it has timed out or was aborted, it is neither again. */
-export function driveSteps<Value>(machine: Steps<Value>, options: DriveOptions, wait: WaitForEvent): Value {
+export function driveSteps<Value>(
+  machine: Steps<Value> | AbandonedSteps<Value>,
+  options: DriveOptions,
+  wait: WaitForEvent,
+): Value | undefined {
   let { timeoutMs, abortable } = options;
   if (abortable === true && machine.onAbort === undefined) {
     throw new TypeError('A step machine that may be aborted has onAbort()');
@@ -44,7 +53,9 @@ export function driveSteps<Value>(machine: Steps<Value>, options: DriveOptions, 
     });
     if (answer === 'aborted') {
       abortable = false;
-      step = machine.onAbort!();
+      const last = machine.onAbort!();
+      if (!last) return undefined;
+      step = last;
     } else if (answer === 'timed-out') {
       timeoutMs = undefined;
       step = machine.onTimeout!();
