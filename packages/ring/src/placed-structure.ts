@@ -1,0 +1,82 @@
+import { type Layout, Segment, type SegmentHandle, type StructureInfo } from '@heddle/memory';
+
+/** What another thread opens a ring with: plain and cloneable, for `workerData` or a message. */
+export interface RingHandle<Kind extends string = string> {
+  readonly heddle: Kind;
+  readonly segment: SegmentHandle;
+  readonly name: string;
+}
+
+/** A named structure of a segment as one thread holds it: its memory, and whether the attachment is its own. */
+export class PlacedStructure<Kind extends string> {
+  readonly segment: Segment;
+  readonly name: string;
+  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly #kind: Kind;
+  readonly #byteOffset: number;
+  readonly #ownsAttachment: boolean;
+
+  private constructor(segment: Segment, kind: Kind, info: StructureInfo, ownsAttachment: boolean) {
+    this.segment = segment;
+    this.name = info.name;
+    this.words = segment.wordsAt(info.byteOffset, info.byteLength);
+    this.#kind = kind;
+    this.#byteOffset = info.byteOffset;
+    this.#ownsAttachment = ownsAttachment;
+  }
+
+  static create<Kind extends string>(
+    segment: Segment,
+    layout: Pick<Layout, 'version'> & { readonly kind: Kind },
+    options: { readonly name: string; readonly byteLength: number; init(words: Int32Array): void },
+  ): PlacedStructure<Kind> {
+    const info = segment.createStructure({
+      name: options.name,
+      layout,
+      byteLength: options.byteLength,
+      init: (made) => options.init(segment.wordsAt(made.byteOffset, made.byteLength)),
+    });
+    return new PlacedStructure(segment, layout.kind, info, false);
+  }
+
+  static open<Kind extends string>(
+    segment: Segment,
+    layout: Pick<Layout, 'version'> & { readonly kind: Kind },
+    name: string,
+    ownsAttachment = false,
+  ): PlacedStructure<Kind> {
+    return new PlacedStructure(segment, layout.kind, segment.openStructure(name, layout), ownsAttachment);
+  }
+
+  /** @throws TypeError where it is no handle of this kind. What attaching and opening throw comes through. */
+  static from<Kind extends string>(
+    layout: Pick<Layout, 'version'> & { readonly kind: Kind },
+    handle: RingHandle<Kind>,
+  ): PlacedStructure<Kind> {
+    if (typeof handle !== 'object' || handle === null || handle.heddle !== layout.kind) {
+      throw new TypeError(`This is not the handle of a ${layout.kind}: pass what its \`handle\` gave`);
+    }
+    const segment = Segment.attach(handle.segment);
+    try {
+      return PlacedStructure.open(segment, layout, handle.name, true);
+    } catch (error) {
+      segment.detach();
+      throw error;
+    }
+  }
+
+  get handle(): RingHandle<Kind> {
+    return { heddle: this.#kind, segment: this.segment.handle, name: this.name };
+  }
+
+  /** What lies behind the first `wordCount` words, as bytes. */
+  bytesBehind(wordCount: number): Uint8Array<SharedArrayBuffer> {
+    const skipped = wordCount * Int32Array.BYTES_PER_ELEMENT;
+    return this.segment.bytesAt(this.#byteOffset + skipped, this.words.byteLength - skipped);
+  }
+
+  /** Detaches from the segment where attaching was this object's doing. */
+  leave(): void {
+    if (this.#ownsAttachment) this.segment.detach();
+  }
+}

@@ -1,0 +1,177 @@
+import { registerKind, type Segment } from '@heddle/memory';
+import { PlacedStructure, type RingHandle } from './placed-structure.js';
+import { capacityFor } from './position.js';
+import { HEADER_BYTES, MAX_RECORD_BYTES } from './record.layout.js';
+import { recoverSpsc } from './spsc-close.js';
+import { SpscConsumer } from './spsc-consumer.js';
+import { SpscProducer } from './spsc-producer.js';
+import { spscRingLayout } from './spsc-ring.layout.js';
+import { SpscSides } from './spsc-sides.js';
+
+const { capacity } = spscRingLayout.offsets;
+
+export type SpscRingHandle = RingHandle<'spsc-ring'>;
+
+export interface SpscRingOptions {
+  readonly name: string;
+  /**
+   * Bytes of space for records, rounded up to a power of two from 16 to 2^30. A record takes its length plus 8,
+   * rounded up to a multiple of 8; up to 7 bytes more from 256 bytes on. Default 64 KiB.
+   */
+  readonly capacityBytes?: number | undefined;
+  /** Makes the ring large enough for a record of so many bytes. The ring's own `maxRecordBytes` may be more. */
+  readonly maxRecordBytes?: number | undefined;
+}
+
+/** Bytes of space unless told otherwise. */
+const DEFAULT_CAPACITY_BYTES = 64 * 1024;
+
+/**
+ * A ring of records of variable size from one thread to one other, in order and without copies.
+ *
+ * **Layout**: `spsc-ring.layout.ts`; records: `record.layout.ts`; positions and their flags: `position.ts`.
+ *
+ * **Capacity** is exact: records whose footprints (8 bytes and the payload, in multiples of 8) come to
+ * `capacityBytes` fit at once, but for what padding at the end of the ring takes. The longest record takes all
+ * of it: `maxRecordBytes` is `capacityBytes - 8`.
+ *
+ * **Sides**: one thread writes, one reads; each takes its side first, and a second living thread is refused. Of a
+ * dead one the side can be taken anew.
+ *
+ * **Death** of the writer: what was not committed never happened. Of the reader: what it had begun to read is not
+ * read again, the rest is. Details with {@link SpscProducer} and {@link SpscConsumer}.
+ *
+ * **Without a name of its own**: {@link SpscProducer} and {@link SpscConsumer} work over words that another
+ * structure laid out, with `initialise`, {@link closeSpsc} and {@link recoverSpsc}; that structure sees to it then
+ * that a side has one holder.
+ *
+ * **When not to use it**: many writers, see {@link MpscRing}; bytes without borders, see {@link SpscStream};
+ * large payloads that outlive their reading belong into a pool, with their descriptor in the ring.
+ *
+ * ```ts
+ * const ring = SpscRing.create(segment, { name: 'log', capacityBytes: 2 ** 20 });
+ * const producer = ring.producer();
+ * producer.tryWrite(bytes);
+ * // in another thread
+ * const consumer = SpscRing.from(handle).consumer();
+ * consumer.drain((record) => sum(record.bytes));
+ * ```
+ */
+export class SpscRing {
+  readonly #sides: SpscSides<'spsc-ring'>;
+
+  private constructor(placed: PlacedStructure<'spsc-ring'>) {
+    this.#sides = new SpscSides(placed);
+  }
+
+  /**
+   * @throws RangeError or TypeError for bad sizes, HeddleError `ERR_HEDDLE_NAME_TAKEN` and what else creating a
+   *   structure throws. Nothing is left behind.
+   */
+  static create(segment: Segment, options: SpscRingOptions): SpscRing {
+    const capacityBytes = capacityOf(options);
+    return new SpscRing(
+      PlacedStructure.create(segment, SPSC_RING, {
+        name: options.name,
+        byteLength: spscRingLayout.byteLength + capacityBytes,
+        init: (words) => SpscRing.initialise(words, capacityBytes),
+      }),
+    );
+  }
+
+  /** @throws HeddleError `ERR_HEDDLE_NAME_UNKNOWN`, `ERR_HEDDLE_KIND_MISMATCH`, `ERR_HEDDLE_VERSION`. */
+  static open(segment: Segment, name: string): SpscRing {
+    return new SpscRing(PlacedStructure.open(segment, SPSC_RING, name));
+  }
+
+  /** Attaches to the segment of a handle and opens its ring; disposing of the ring detaches again. */
+  static from(handle: SpscRingHandle): SpscRing {
+    return new SpscRing(PlacedStructure.from(SPSC_RING, handle));
+  }
+
+  /** Bytes that a ring takes in a segment, its entry in the directory apart. */
+  static byteLengthFor(options: Omit<SpscRingOptions, 'name'>): number {
+    return spscRingLayout.byteLength + capacityOf(options);
+  }
+
+  /** Writes the words of a new ring over zeroed memory. */
+  static initialise(words: Int32Array, capacityBytes: number): void {
+    words[capacity] = capacityBytes;
+  }
+
+  get name(): string {
+    return this.#sides.name;
+  }
+
+  get handle(): SpscRingHandle {
+    return this.#sides.handle;
+  }
+
+  get capacityBytes(): number {
+    return this.#sides.capacityBytes;
+  }
+
+  /** Bytes of the longest record that fits. */
+  get maxRecordBytes(): number {
+    return Math.min(this.capacityBytes - HEADER_BYTES, MAX_RECORD_BYTES);
+  }
+
+  /** Takes the writing side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
+  producer(): SpscProducer {
+    const { words, platform } = this.#sides;
+    return this.#sides.take(
+      'producer',
+      (onRelease) => new SpscProducer(words, this.#sides.memory(), platform, onRelease),
+    );
+  }
+
+  /** Takes the reading side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
+  consumer(): SpscConsumer {
+    const { words, platform } = this.#sides;
+    return this.#sides.take(
+      'consumer',
+      (onRelease) => new SpscConsumer(words, this.#sides.memory(), platform, onRelease),
+    );
+  }
+
+  /**
+   * Closes the ring, from any thread, and wakes both sides. What was written before is still read; then, and for
+   * writers at once, every call fails with `ERR_HEDDLE_CLOSED`. Once closed a ring stays closed.
+   */
+  close(): void {
+    this.#sides.close();
+  }
+
+  /** Whether the ring is closed; there may be records left to read. 1 load. */
+  get closed(): boolean {
+    return this.#sides.closed;
+  }
+
+  /** Gives back the sides that were taken through this object, and detaches where `from` attached. */
+  [Symbol.dispose](): void {
+    this.#sides.dispose();
+  }
+}
+
+const SPSC_RING = { kind: 'spsc-ring', version: spscRingLayout.version } as const;
+
+registerKind({
+  layout: spscRingLayout,
+  module: import.meta.url,
+  recover({ segment, info, dead }) {
+    recoverSpsc(segment.wordsAt(info.byteOffset, info.byteLength), dead.token, segment.platform.atomics);
+  },
+});
+
+function capacityOf({ capacityBytes, maxRecordBytes }: Omit<SpscRingOptions, 'name'>): number {
+  if (maxRecordBytes === undefined) return capacityFor(capacityBytes ?? DEFAULT_CAPACITY_BYTES);
+  if (!Number.isSafeInteger(maxRecordBytes) || maxRecordBytes < 0 || maxRecordBytes > MAX_RECORD_BYTES) {
+    throw new RangeError(
+      `The longest record is a whole number of bytes from 0 to ${MAX_RECORD_BYTES}, not ${maxRecordBytes}`,
+    );
+  }
+  const least = capacityFor(maxRecordBytes + HEADER_BYTES);
+  return capacityBytes === undefined
+    ? Math.max(DEFAULT_CAPACITY_BYTES, least)
+    : Math.max(capacityFor(capacityBytes), least);
+}

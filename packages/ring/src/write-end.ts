@@ -1,0 +1,130 @@
+import type { Platform, Step } from '@heddle/memory';
+import { CLOSED, FLAGS, SLEEPING } from './position.js';
+import { closedError } from './ring-errors.js';
+import { spscRingLayout } from './spsc-ring.layout.js';
+
+const { tail, head } = spscRingLayout.offsets;
+
+/**
+ * The writing end of a ring between two threads: where to write next, how far there is room, and publishing.
+ *
+ * **Ownership**: `tail` is moved by this end alone; the reading end and `close` set flags in it. `head` is moved
+ * by the reading end; this end sets `sleeping` in it.
+ *
+ * **Ordering**: W1: plain stores of what is written, before the CAS of `tail` ↔ the load of `tail` before plain
+ * reads of it. W2: plain reads, before the exchange of `head` ↔ the load of `head` before it is written over.
+ *
+ * **Cost**, in Atomics calls: room is known from the last look at `head`: 0, else 1 load. Publishing: 1 CAS, and
+ * 1 CAS and 1 notify more where the reader sleeps.
+ */
+export class WriteEnd {
+  /** Of what is written next. Ahead of `tail` by what is not published yet. */
+  position: number;
+  /** Positions of the whole ring. */
+  readonly capacity: number;
+  readonly #words: Int32Array;
+  readonly #atomics: Platform['atomics'];
+  /** As `tail` says it to the reader. */
+  #published: number;
+  /** The position up to which there is room, as far as this end knows. */
+  #limit: number;
+
+  /** @param capacity positions of the whole ring. */
+  constructor(words: Int32Array, capacity: number, platform: Platform) {
+    this.#words = words;
+    this.#atomics = platform.atomics;
+    this.capacity = capacity;
+    this.#published = platform.atomics.load(words, tail) & ~FLAGS;
+    this.position = this.#published;
+    // As full as can be: the first look tells.
+    this.#limit = this.position;
+  }
+
+  /** Whether there is room for so many positions, at most `capacity`. */
+  hasRoom(positions: number): boolean {
+    if (((this.#limit - this.position - positions) | 0) >= 0) return true;
+    this.#see(this.#atomics.load(this.#words, head));
+    return ((this.#limit - this.position - positions) | 0) >= 0;
+  }
+
+  /** Positions that are free: looks where fewer than so many are known of. */
+  roomUpTo(positions: number): number {
+    this.hasRoom(positions);
+    return (this.#limit - this.position) | 0;
+  }
+
+  /**
+   * Makes everything before `position` visible to the reader: the one commit of writing.
+   *
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where the ring was closed: nothing is published then.
+   */
+  publish(): void {
+    const before = this.#published;
+    const next = this.position;
+    if (before === next) return;
+    const seen = this.#atomics.compareExchange(this.#words, tail, before, next);
+    if (seen !== before) this.#publishFlagged(seen, next);
+    this.#published = next;
+  }
+
+  /** The word has flags. Each is set once while the position stays, so this ends after two rounds. */
+  #publishFlagged(word: number, next: number): void {
+    let flagged = word;
+    for (;;) {
+      if (flagged & CLOSED) throw closedError('The ring');
+      const seen = this.#atomics.compareExchange(this.#words, tail, flagged, next);
+      if (seen === flagged) break;
+      flagged = seen;
+    }
+    this.#atomics.notify(this.#words, tail);
+  }
+
+  /** Whether the ring is closed. 1 load. */
+  get closed(): boolean {
+    return (this.#atomics.load(this.#words, tail) & CLOSED) !== 0;
+  }
+
+  /** @throws HeddleError `ERR_HEDDLE_CLOSED` where the ring is closed. 1 load. */
+  assertOpen(): void {
+    if (this.closed) throw closedError('The ring');
+  }
+
+  /**
+   * One look for room before a sleep: announces the sleep first, and then looks whether the ring was closed, so
+   * that whoever makes room or closes afterwards wakes this end.
+   *
+   * @returns undefined where there is room, else what to sleep on.
+   * @throws HeddleError `ERR_HEDDLE_CLOSED`.
+   */
+  lookBeforeSleep(positions: number): Step<boolean> | undefined {
+    let word = this.#atomics.load(this.#words, head);
+    // Each round but the last is one in which the reader moved on: at most as many as there are records.
+    for (;;) {
+      this.#see(word);
+      if (((this.#limit - this.position - positions) | 0) >= 0) return undefined;
+      if (word & SLEEPING) break;
+      const seen = this.#atomics.compareExchange(this.#words, head, word, word | SLEEPING);
+      if (seen === word) {
+        word |= SLEEPING;
+        break;
+      }
+      word = seen;
+    }
+    this.assertOpen();
+    return { done: false, index: head, expected: word };
+  }
+
+  /** A sleep that ends when somebody calls {@link wakeTurns}, or the reader moves on. 1 load. */
+  sleepForTurn(): Step<boolean> {
+    return { done: false, index: head, expected: this.#atomics.load(this.#words, head) };
+  }
+
+  /** Wakes who sleeps on `head`. 1 notify. */
+  wakeTurns(): void {
+    this.#atomics.notify(this.#words, head);
+  }
+
+  #see(headWord: number): void {
+    this.#limit = ((headWord & ~FLAGS) + this.capacity) | 0;
+  }
+}
