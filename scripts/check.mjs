@@ -43,7 +43,17 @@ const stages = [
   {
     name: 'source',
     what: 'run packages and a worker straight from their sources',
-    commands: [['node', '--import', './scripts/from-source.mjs', 'test/src/two-files/program.ts']],
+    commands: [
+      ['node', '--import', './scripts/from-source.mjs', 'test/src/two-files/program.ts'],
+      [
+        'node',
+        '--import',
+        './scripts/from-source.mjs',
+        'packages/heddle/src/cli.ts',
+        'demo',
+        'pnpm-lock.yaml',
+      ],
+    ],
   },
   {
     name: 'biome',

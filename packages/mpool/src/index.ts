@@ -1,1 +1,10 @@
-export {};
+export { Segment } from '@heddle/memory';
+export type { Audit, Holding } from './audit.js';
+export type { LateRefusal } from './late-refusals.js';
+export type { LeaseState } from './lease.js';
+export { Lease } from './lease-object.js';
+export { Mpool, type MpoolHandle } from './mpool.js';
+export { MpoolSet, type MpoolSetHandle, type MpoolSetOptions } from './mpool-set.js';
+export type { PolicyName } from './policy.js';
+export type { MpoolOptions, PoolLock } from './pool-options.js';
+export type { SlotHooks } from './slot-hooks.js';

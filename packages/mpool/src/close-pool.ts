@@ -1,0 +1,74 @@
+import type { Growth } from './growth.js';
+import { holdingAll } from './holding-all.js';
+import { generationOfLease, isHeldIn, isOut, LEASE, stateOfLease } from './lease.js';
+import { mpoolLayout } from './mpool.layout.js';
+import type { PoolWords } from './pool-words.js';
+import { Seat } from './seat.js';
+import type { Shard } from './shard.js';
+
+const { closed, closedHint } = mpoolLayout.offsets;
+
+interface Parts {
+  readonly pool: PoolWords;
+  readonly shards: readonly Shard[];
+  readonly growth: Growth;
+}
+
+/**
+ * Closes a pool, where nothing is out.
+ *
+ * All latches are held: no slot can be put, or taken from a list. Puts that wait in the seats of other threads count
+ * as put, and are done here; whoever wanted to send them off finds them stale and a closed pool, and says nothing.
+ *
+ * **One commit**: the store of `closed`. What was done before it is what a put does.
+ *
+ * @param beforeRelease runs under no latch, on the one thread that closed the pool, before its memory is given back.
+ * @returns false where something is out; nothing has changed then.
+ */
+export function closePool({ pool, shards, growth }: Parts, beforeRelease?: () => void): boolean {
+  if (pool.isClosed()) return true;
+  const came = holdingAll(shards, () => commit(pool, shards[0]!));
+  if (came === 'out') return false;
+  pool.platform.atomics.store(pool.words, closedHint, 1);
+  pool.wakeAll();
+  if (came === 'closed') beforeRelease?.();
+  releaseIfUnused({ pool, shards, growth });
+  return true;
+}
+
+/** All latches must be held. */
+function commit(pool: PoolWords, shard: Shard): 'closed' | 'was closed' | 'out' {
+  if (pool.isClosed()) return 'was closed';
+  const unsent = new Set(Seat.all(pool).flatMap((seat) => (seat.owner() === 0 ? [] : seat.pendingNow())));
+  const slots = pool.slotCount();
+  const toPut: number[] = [];
+  for (let slot = 0; slot < slots; slot++) {
+    const lease = pool.lease(slot);
+    if (!isOut(lease)) continue;
+    const descriptor = pool.format.descriptor(slot, generationOfLease(lease));
+    if (!unsent.has(descriptor) || !isHeldIn(lease, generationOfLease(lease))) return 'out';
+    toPut.push(descriptor);
+  }
+  pool.platform.atomics.store(pool.words, closed, 1);
+  for (const descriptor of toPut) {
+    shard.free(pool.format.slotOf(descriptor), pool.format.next(pool.format.generationOf(descriptor)));
+  }
+  shard.countPut(toPut.length, 0);
+  return 'closed';
+}
+
+/**
+ * Gives the memory of a closed pool back, once nothing is out and no magazine holds anything: a thread that gets from
+ * its magazine does not ask whether the pool is closed in the same instant. Can be repeated.
+ */
+export function releaseIfUnused({ pool, shards, growth }: Parts): void {
+  if (!pool.isClosed()) return;
+  const unused = holdingAll(shards, () => {
+    const slots = pool.slotCount();
+    for (let slot = 0; slot < slots; slot++) {
+      if (stateOfLease(pool.lease(slot)) !== LEASE.free) return false;
+    }
+    return true;
+  });
+  if (unused) growth.releaseChunks();
+}

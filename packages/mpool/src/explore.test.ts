@@ -1,0 +1,5 @@
+import { exploreTests } from '@heddle/explore/vitest';
+import models from './pool.explore.js';
+import story from './pool-story.explore.js';
+
+exploreTests([...story, ...models]);

@@ -1,0 +1,41 @@
+import type { Step, Steps } from '@heddle/memory';
+import { NONE } from './descriptor.js';
+import type { Policy } from './policy.js';
+import type { PoolWords } from './pool-words.js';
+
+/**
+ * Getting a slot, and sleeping while there is none: the blocking and the asynchronous form in steps.
+ *
+ * It takes nothing before it is done, so giving up leaves nothing behind but a mark, which costs one wake.
+ */
+export class GetSteps implements Steps<number> {
+  readonly #pool: PoolWords;
+  readonly #policy: Policy;
+
+  constructor(pool: PoolWords, policy: Policy) {
+    this.#pool = pool;
+    this.#policy = policy;
+  }
+
+  /** Done with a descriptor, or with `NONE` where the pool was closed. */
+  begin(): Step<number> {
+    const first = this.#policy.take();
+    if (first !== NONE) return { done: true, value: first };
+    // What this thread keeps back may be what another one that sleeps needs.
+    this.#policy.flush();
+    const expected = this.#pool.announceSleep();
+    const second = this.#policy.take();
+    if (second !== NONE || this.#pool.isClosed()) return { done: true, value: second };
+    return { done: false, index: this.#pool.wakeupIndex, expected };
+  }
+
+  onWake(): Step<number> {
+    return this.begin();
+  }
+
+  onTimeout(): Step<number> {
+    return { done: true, value: this.#policy.take() };
+  }
+
+  onAbort(): void {}
+}

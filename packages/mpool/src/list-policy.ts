@@ -1,0 +1,76 @@
+import { HeddleError } from '@heddle/memory';
+import { NONE } from './descriptor.js';
+import { giveNow } from './give-now.js';
+import type { Growth } from './growth.js';
+import { LEASE } from './lease.js';
+import { mpoolLayout } from './mpool.layout.js';
+import type { Policy } from './policy.js';
+import type { PoolWords } from './pool-words.js';
+import type { Shard } from './shard.js';
+
+const { closed } = mpoolLayout.offsets;
+
+/**
+ * One free list under one guard: the fix that people first reach for. What it costs depends on the guard.
+ *
+ * **States**, **ownership**, **death**: those of the one {@link Shard}.
+ *
+ * **Cost**, in Atomics calls, with a latch where nobody else has it: `take` 2, and 1 load more where the pool is
+ * exhausted; `give` 3, and 2 more where somebody sleeps. Without a guard: 0 and 1.
+ *
+ * **When not to use it**: where several threads get and put at once. They take turns.
+ */
+export class ListPolicy implements Policy {
+  readonly #pool: PoolWords;
+  readonly #growth: Growth;
+  readonly #shard: Shard;
+  readonly #shards: readonly Shard[];
+  readonly #words: Int32Array;
+  readonly #mayUse: boolean;
+
+  /** @param owner token of the only thread that may use it, 0 where any may. */
+  constructor(pool: PoolWords, growth: Growth, owner = 0) {
+    this.#mayUse = owner === 0 || owner === pool.me.token;
+    this.#pool = pool;
+    this.#growth = growth;
+    this.#shard = growth.shard;
+    this.#shards = [growth.shard];
+    this.#words = pool.words;
+  }
+
+  take(): number {
+    for (;;) {
+      const descriptor = this.#takeListed();
+      // Each turn of this loop finds the pool grown by a chunk, of which there are so many.
+      if (descriptor !== NONE || !this.#growth.grow()) return descriptor;
+    }
+  }
+
+  #takeListed(): number {
+    this.assertMayUse();
+    this.#shard.acquire();
+    const descriptor = this.#words[closed] === 0 ? this.#shard.lease(LEASE.held, this.#pool.me.id) : NONE;
+    this.#shard.release();
+    return descriptor;
+  }
+
+  give(descriptor: number): boolean {
+    this.assertMayUse();
+    return giveNow(this.#pool, this.#shards, descriptor);
+  }
+
+  assertMayUse(): void {
+    if (this.#mayUse) return;
+    throw new HeddleError(
+      'ERR_HEDDLE_WRONG_THREAD',
+      `Thread ${this.#pool.me.id} cannot use a pool of policy "owner" that another thread made: choose policy "sharded"`,
+      { thread: this.#pool.me.id },
+    );
+  }
+
+  hasPut(): boolean {
+    return false;
+  }
+
+  flush(): void {}
+}

@@ -1,0 +1,138 @@
+import { Segment } from '@heddle/memory';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Mpool } from './mpool.js';
+
+describe('Mpool', () => {
+  let segment: Segment;
+
+  beforeEach(() => {
+    segment = Segment.create({ byteLength: 2 ** 22 });
+  });
+
+  afterEach(() => {
+    segment.detach();
+  });
+
+  describe('init, cleanup and describe', () => {
+    const hooks = {
+      init: (bytes: Uint8Array) => bytes.set([7]),
+      describe: (bytes: Uint8Array) => `holds ${bytes[0]}`,
+    };
+
+    it('prepare each slot once, end it once, and say what it holds', () => {
+      let cleaned = 0;
+      const cleanup = () => {
+        cleaned++;
+      };
+      const pool = Mpool.create(segment, {
+        name: 'p',
+        elemSize: 8,
+        maxElems: 4,
+        elemsPerChunk: 2,
+        ...hooks,
+        cleanup,
+      });
+      const descriptor = pool.get();
+      expect(pool.bytes(descriptor)[0]).toBe(7);
+      pool.bytes(descriptor)[0] = 9;
+      expect(pool.report()).toContain('holds 9');
+      pool.put(descriptor);
+      pool.close();
+      pool.close();
+      expect(cleaned).toBe(2);
+    });
+
+    it('are needed by every thread that may make the pool grow', () => {
+      Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 4, ...hooks });
+      // The thread that made it has them already.
+      expect(Mpool.open(segment, 'p').bytes(Mpool.open(segment, 'p').get())[0]).toBe(7);
+      expect(() => Mpool.create(segment, { name: 'q', elemSize: 8, init: 1 as never })).toThrow(TypeError);
+    });
+
+    it('leave nothing behind when init throws', () => {
+      const pool = Mpool.create(segment, {
+        name: 'p',
+        elemSize: 8,
+        maxElems: 4,
+        init: () => {
+          throw new Error('no');
+        },
+      });
+      const { used } = segment.space.usage();
+      expect(() => pool.tryGet()).toThrow('no');
+      expect(segment.space.usage().used).toBe(used);
+      expect(pool.audit()).toMatchObject({ outstanding: 0, slots: 0, consistent: true });
+    });
+  });
+
+  it('gets and puts many', () => {
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 8 });
+    const descriptors: number[] = [];
+    expect(pool.getMany(5, descriptors)).toBe(5);
+    expect(pool.getMany(5, descriptors)).toBe(3);
+    expect(new Set(descriptors).size).toBe(8);
+    pool.putMany(descriptors);
+    expect(pool.audit()).toMatchObject({ got: 8, put: 8, unsent: 0 });
+    expect(() => pool.getMany(-1, [])).toThrow(RangeError);
+    expect(() => pool.putMany(descriptors)).toThrow(/put already/);
+  });
+
+  it('gives leases, which are released once', () => {
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 1 });
+    const lease = pool.lease();
+    expect(pool.tryLease()).toBeNull();
+    expect(lease.bytes).toBe(lease.bytes);
+    lease.release();
+    lease[Symbol.dispose]();
+    expect(() => lease.bytes).toThrow(/put already/);
+    const number = pool.get();
+    pool.leaseOf(number).release();
+    expect(pool.audit()).toMatchObject({ got: 2, put: 2, refused: 0 });
+  });
+
+  it('gives chunks back that nobody uses, and grows again', () => {
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 1024, maxElems: 8, elemsPerChunk: 2 });
+    const { used } = segment.space.usage();
+    const other = Mpool.open(segment, 'p');
+    const got: number[] = [];
+    pool.getMany(8, got);
+    expect(got.map((descriptor) => other.offset(descriptor))).toHaveLength(8);
+    expect(pool.shrink()).toBe(0);
+    const first = got.shift()!;
+    pool.putMany(got);
+    const slotsLeft = pool.audit().slots - pool.shrink() / 1024;
+    expect(pool.audit()).toMatchObject({ slots: slotsLeft, outstanding: 1, consistent: true });
+    pool.put(first);
+    pool.shrink();
+    expect(segment.space.usage().used).toBe(used);
+    expect(pool.audit()).toMatchObject({ slots: 0, capacity: 8, consistent: true });
+    // Something else takes the memory, so that the slots come back elsewhere.
+    segment.allocate(2048);
+    const again: number[] = [];
+    expect(pool.getMany(9, again)).toBe(8);
+    for (const descriptor of again) {
+      expect(other.offset(descriptor)).toBe(pool.offset(descriptor));
+      pool.bytes(descriptor).set([descriptor & 0xff]);
+    }
+    for (const descriptor of again) expect(other.bytes(descriptor)[0]).toBe(descriptor & 0xff);
+    expect(() => pool.put(first)).toThrow(/generation/);
+    pool.putMany(again);
+    expect(pool.audit()).toMatchObject({ outstanding: 0, put: 16, consistent: true });
+  });
+
+  it('PF-03 sees what another object of the pool made it grow by, at once', () => {
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 8, elemsPerChunk: 1 });
+    const handle = pool.handle;
+    const other = Mpool.from(handle);
+    const first = pool.get();
+    expect(other.offset(first)).toBe(pool.offset(first));
+    const later = [pool.get(), pool.get(), pool.get()];
+    for (const descriptor of later) {
+      other.bytes(descriptor).set([descriptor & 0xff], 63);
+      expect(pool.bytes(descriptor)[63]).toBe(descriptor & 0xff);
+      expect(other.bytes(descriptor)).toHaveLength(64);
+    }
+    expect(other.offset(first)).toBe(pool.offset(first));
+    other[Symbol.dispose]();
+  });
+});

@@ -1,0 +1,141 @@
+import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/memory';
+
+/** Entries of the log of late refusals: a power of two. */
+export const LATE_LOG_ENTRIES = 8;
+
+/**
+ * A pool in its segment:
+ *
+ * ```
+ *  | header | shards | seats | leases | links | chunk table | lock |        chunk        chunk ...
+ *    fixed    2 lines  lines   a word   a word  8 words a                  ranges of the segment, taken as
+ *             each     each    a slot   a slot  chunk                      the pool grows: | pad | slot | slot | ...
+ * ```
+ */
+export const mpoolLayout = defineLayout('mpool', 1, {
+  policy: field('creator'),
+  /** 0 latch, else a kind of lock and its size. */
+  lock: field('creator'),
+  lockWords: field('creator'),
+  shards: field('creator'),
+  seats: field('creator'),
+  /** Slots that a magazine holds at most, and a batch of puts likewise. */
+  magazine: field('creator'),
+  /** Elements that can be out in any case. */
+  maxElems: field('creator'),
+  /** `maxElems`, and what magazines and unsent batches can hold back beyond it. */
+  slotCapacity: field('creator'),
+  maxChunks: field('creator'),
+  elemSizeLow: field('creator'),
+  elemSizeHigh: field('creator'),
+  alignLow: field('creator'),
+  alignHigh: field('creator'),
+  alignOffsetLow: field('creator'),
+  alignOffsetHigh: field('creator'),
+  maxChunkLow: field('creator'),
+  maxChunkHigh: field('creator'),
+  elemsPerChunk: field('creator'),
+  /** A float of 64 bits in two words. */
+  growFactorLow: field('creator'),
+  growFactorHigh: field('creator'),
+  /** Generation with which slots begin. */
+  firstGeneration: field('creator'),
+  /** Whether slots are prepared by a function that each thread brings along. */
+  hasInit: field('creator'),
+  /** Token of the thread that made the pool. */
+  owner: field('creator'),
+  /** What getters sleep on: a sequence << 1 | whether somebody sleeps. */
+  wakeup: field('anyone'),
+  /** 0 open, 1 closed: written by who holds all latches, so that who holds one knows. */
+  closed: field('closer'),
+  /** The same for those who hold none, somewhat later. */
+  closedHint: field('closer'),
+  /** The one commit of growth: chunks that count. */
+  chunkCount: field('grower'),
+  /** Slots in those chunks. */
+  slotCount: field('grower'),
+  /** Elements of the next chunk. */
+  nextElems: field('grower'),
+  /** Slots that ever existed: those beyond `slotCount` keep their generation for when they come back. */
+  everSlots: field('grower'),
+  /** Goes up each time that chunks are given back: where a slot lies may change then. */
+  shrinks: field('grower'),
+  /** Puts that were refused, wraps at 2^32. */
+  refusals: field('refuser'),
+  /** Of these, those that were refused only when they were sent off, wraps at 2^32. */
+  lateRefusals: field('refuser'),
+  /** The last ones: a descriptor, and the id of the thread that put it. */
+  lateLog: field('refuser', 2 * LATE_LOG_ENTRIES),
+});
+
+/** A shard: a free list and the latch that guards it. */
+export const shardLayout = defineLayout('mpool-shard', 1, {
+  latch: field('anyone'),
+  /** First free slot + 1, 0 for none. */
+  head: field('latch holder'),
+  /** Slots put, 53 bits. */
+  putLow: field('latch holder'),
+  putHigh: field('latch holder'),
+  /** Of these, how many were got by another thread. */
+  acrossLow: field('latch holder'),
+  acrossHigh: field('latch holder'),
+  /** Slots that came back from dead threads, wraps at 2^32. */
+  recovered: field('latch holder'),
+});
+
+/** A seat: the puts of one thread that are not sent off yet. Descriptors follow, as many as a magazine holds. */
+export const seatLayout = defineLayout('mpool-seat', 1, {
+  token: field('anyone'),
+  count: field('owner'),
+});
+
+/** An entry of the chunk table, written by the holder of shard 0's latch. Entries below `chunkCount` count; the one at it is a record of intent. */
+export const CHUNK_WORDS = 8;
+export const CHUNK_RANGE = 0;
+/** Generation of the range + 1; 0 is no intent. */
+export const CHUNK_GENERATION = 1;
+export const CHUNK_FIRST_SLOT = 2;
+export const CHUNK_ELEMS = 3;
+/** Byte offset of the first slot in the segment, in two words. */
+export const CHUNK_OFFSET = 4;
+/** Elements of the chunk after this one. */
+export const CHUNK_NEXT_ELEMS = 6;
+
+/** What the tables of a pool are sized by. */
+export interface Shape {
+  /** A power of two. */
+  readonly shards: number;
+  readonly seats: number;
+  readonly magazine: number;
+  readonly slotCapacity: number;
+  readonly maxChunks: number;
+  /** Words of the lock of policy `locked`, where it is not a latch. */
+  readonly lockWords: number;
+}
+
+/** Word index of each part of a pool. */
+export interface Regions {
+  readonly shards: number;
+  readonly seats: number;
+  /** Words of a seat. */
+  readonly seatWords: number;
+  readonly leases: number;
+  readonly links: number;
+  readonly chunks: number;
+  readonly lock: number;
+  readonly end: number;
+}
+
+const LINE_WORDS = LINE_BYTES / WORD_BYTES;
+
+export function regionsOf(shape: Shape): Regions {
+  const { shards, seats, magazine, slotCapacity, maxChunks, lockWords } = shape;
+  const seatsAt = mpoolLayout.wordCount + shards * shardLayout.wordCount;
+  const seatWords = seatLayout.wordCount + roundUp(magazine, LINE_WORDS);
+  const leases = seatsAt + seats * seatWords;
+  const links = leases + roundUp(slotCapacity, LINE_WORDS);
+  const chunks = links + roundUp(slotCapacity, LINE_WORDS);
+  const lock = chunks + roundUp(maxChunks * CHUNK_WORDS, LINE_WORDS);
+  const end = lock + lockWords;
+  return { shards: mpoolLayout.wordCount, seats: seatsAt, seatWords, leases, links, chunks, lock, end };
+}

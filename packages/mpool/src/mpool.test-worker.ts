@@ -1,0 +1,117 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Mpool, type MpoolHandle } from './index.js';
+
+/** What a test tells this worker to do. Each task answers with one message, unless it ends the thread. */
+export type Task =
+  | { readonly do: 'get'; readonly count: number }
+  | { readonly do: 'put' | 'adopt'; readonly descriptors: readonly number[] }
+  | { readonly do: 'send'; readonly count: number; readonly to: number }
+  /** Blocks in get until somebody puts. */
+  | { readonly do: 'wait' }
+  | { readonly do: 'exchange'; readonly rounds: number; readonly hold: number }
+  /** Leaves what it gets in a random box, and puts what it finds there, which another thread has got. */
+  | { readonly do: 'swap'; readonly rounds: number; readonly boxes: SharedArrayBuffer }
+  | { readonly do: 'flush' }
+  | { readonly do: 'end'; readonly how: 'exit' | 'throw' | 'detach' };
+
+export interface Answer {
+  readonly threadId: number;
+  readonly token: number;
+  readonly descriptors: readonly number[];
+}
+
+const pool = Mpool.from((workerData as { pool: MpoolHandle }).pool);
+const me = pool.segment.thread.id;
+const ownerWords = new Int32Array(pool.segment.buffer);
+
+/**
+ * Gets, marks as its own, requires that nobody else has marked, holds a few, puts the oldest: the words in the
+ * elements show whether a slot was ever given to two threads.
+ */
+function exchange(rounds: number, hold: number): void {
+  const held: number[] = [];
+  const putOldest = () => {
+    const oldest = held.shift()!;
+    Atomics.store(ownerWords, pool.offset(oldest) / 4, 0);
+    pool.put(oldest);
+  };
+  for (let round = 0; round < rounds; ) {
+    const descriptor = pool.tryGet();
+    if (descriptor === null) {
+      if (held.length > 0) {
+        putOldest();
+        continue;
+      }
+      // All are with others: they hold at most what they may, so one of them puts.
+      pool.put(pool.get());
+      continue;
+    }
+    round++;
+    const before = Atomics.exchange(ownerWords, pool.offset(descriptor) / 4, me);
+    if (before !== 0) throw new Error(`Slot of ${descriptor} was given to thread ${me} and ${before}`);
+    held.push(descriptor);
+    if (held.length >= hold) putOldest();
+  }
+  while (held.length > 0) putOldest();
+  pool.flush();
+}
+
+/** Puts what some thread got, after making sure that nobody else has it. */
+function putFound(descriptor: number): void {
+  const word = pool.offset(descriptor) / 4;
+  if (Atomics.exchange(ownerWords, word, 0) !== descriptor + 1)
+    throw new Error(`${descriptor} was overwritten`);
+  pool.put(descriptor);
+}
+
+function swap(rounds: number, boxes: Int32Array): void {
+  let seed = me;
+  for (let round = 0; round < rounds; round++) {
+    const descriptor = pool.get();
+    const before = Atomics.exchange(ownerWords, pool.offset(descriptor) / 4, descriptor + 1);
+    if (before !== 0) throw new Error(`${descriptor} was given out while ${before - 1} was`);
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    const found = Atomics.exchange(boxes, (seed >>> 8) % boxes.length, descriptor + 1);
+    if (found !== 0) putFound(found - 1);
+  }
+  pool.flush();
+}
+
+function run(task: Task): readonly number[] {
+  switch (task.do) {
+    case 'get':
+      return Array.from({ length: task.count }, () => pool.get());
+    case 'put':
+      for (const descriptor of task.descriptors) pool.put(descriptor);
+      return [];
+    case 'adopt':
+      for (const descriptor of task.descriptors) pool.adopt(descriptor);
+      return [];
+    case 'send': {
+      const got = Array.from({ length: task.count }, () => pool.get());
+      for (const descriptor of got) pool.detach(descriptor, task.to);
+      return got;
+    }
+    case 'wait':
+      return [pool.get()];
+    case 'exchange':
+      exchange(task.rounds, task.hold);
+      return [];
+    case 'swap':
+      swap(task.rounds, new Int32Array(task.boxes));
+      return [];
+    case 'flush':
+      pool.flush();
+      return [];
+    case 'end':
+      if (task.how === 'exit') process.exit(0);
+      if (task.how === 'throw') throw new Error('as the test wants it');
+      pool.segment.detach();
+      return [];
+  }
+}
+
+parentPort!.on('message', (task: Task) => {
+  const descriptors = run(task);
+  parentPort!.postMessage({ threadId: me, token: pool.segment.thread.token, descriptors } satisfies Answer);
+});

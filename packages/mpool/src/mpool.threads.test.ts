@@ -1,0 +1,318 @@
+import { Worker } from 'node:worker_threads';
+import { Segment } from '@heddle/memory';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Mpool } from './mpool.js';
+import type { Answer, Task } from './mpool.test-worker.js';
+import { LOCKS, type MpoolOptions } from './pool-options.js';
+
+const long = process.env['HEDDLE_STRESS'] === 'long';
+
+/** A worker thread and how to ask it. */
+class Helper {
+  readonly worker: Worker;
+  readonly #segment: Segment;
+  readonly #exited: Promise<void>;
+  readonly #asked: { resolve(answer: Answer): void; reject(error: Error): void }[] = [];
+
+  constructor(pool: Mpool) {
+    this.#segment = pool.segment;
+    this.worker = new Worker(new URL('./mpool.test-worker.js', import.meta.url), {
+      workerData: { pool: pool.handle },
+    });
+    this.#segment.watch(this.worker);
+    let error = new Error('The worker ended before it answered');
+    this.worker.on('error', (reason) => {
+      error = reason as Error;
+    });
+    this.worker.on('message', (answer: Answer) => this.#asked.shift()?.resolve(answer));
+    this.#exited = new Promise((resolve) => {
+      this.worker.on('exit', () => {
+        for (const { reject } of this.#asked.splice(0)) reject(error);
+        resolve();
+      });
+    });
+  }
+
+  ask(task: Task): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ resolve, reject });
+      this.worker.postMessage(task);
+    });
+  }
+
+  /** Ends the thread and waits until its death was recovered. */
+  async end(how: 'terminate' | 'exit' | 'throw' | 'detach'): Promise<void> {
+    if (how === 'detach') await this.ask({ do: 'end', how });
+    if (how === 'terminate' || how === 'detach') void this.worker.terminate();
+    else this.worker.postMessage({ do: 'end', how } satisfies Task);
+    await this.#exited;
+    expect(this.#segment.threads().filter(({ phase }) => phase === 'dead')).toEqual([]);
+  }
+}
+
+type Variant = Pick<MpoolOptions, 'policy' | 'exact' | 'lock'>;
+
+describe.each<Variant>([{ policy: 'sharded' }, { policy: 'sharded', exact: true }, { policy: 'locked' }])(
+  'a pool of %o, on threads',
+  (variant) => conformance(variant, false),
+);
+
+describe.each<Variant>(
+  LOCKS.filter((lock) => lock !== 'latch' && lock !== 'none').map((lock) => ({ policy: 'locked', lock })),
+)('a pool of %o, on threads', (variant) => conformance(variant, true));
+
+/** What every pool for many threads does. `brief` is for those that differ in their lock alone. */
+function conformance(variant: Variant, brief: boolean): void {
+  let segment: Segment;
+  const helpers: Helper[] = [];
+
+  const poolOf = (maxElems: number, elemSize = 64) =>
+    Mpool.create(segment, { name: 'blocks', elemSize, maxElems, ...variant });
+  const helperOf = (pool: Mpool) => {
+    const helper = new Helper(pool);
+    helpers.push(helper);
+    return helper;
+  };
+
+  beforeEach(() => {
+    segment = Segment.create({ byteLength: 2 ** 24 });
+  });
+
+  afterEach(async () => {
+    await Promise.all(helpers.splice(0).map(({ worker }) => worker.terminate()));
+    segment.detach();
+  });
+
+  it.skipIf(brief)('PL-05 gets elements here and puts them there', async () => {
+    const pool = poolOf(64);
+    const helper = helperOf(pool);
+    const rounds = long ? 16_000 : 200;
+    let put = 0;
+    for (let round = 0; round < rounds; round++) {
+      const descriptors: number[] = [];
+      while (descriptors.length < 64) descriptors.push(pool.get({ timeout: 0 }));
+      expect(new Set(descriptors.map((d) => pool.offset(d))).size).toBe(descriptors.length);
+      put += descriptors.length;
+      await helper.ask({ do: 'put', descriptors });
+      await helper.ask({ do: 'flush' });
+    }
+    pool.flush();
+    expect(pool.audit()).toMatchObject({ outstanding: 0, put, putAcrossThreads: put, consistent: true });
+  });
+
+  it.skipIf(brief)('PL-03 refuses a descriptor that another thread put', async () => {
+    const pool = poolOf(4);
+    const helper = helperOf(pool);
+    const descriptor = pool.get();
+    await helper.ask({ do: 'put', descriptors: [descriptor] });
+    await helper.ask({ do: 'flush' });
+    expect(() => pool.put(descriptor)).toThrow(/put already/);
+    expect(pool.audit()).toMatchObject({ outstanding: 0, consistent: true });
+  });
+
+  it.skipIf(brief)('PL-06 lets a thread have what another one got and put', async () => {
+    const pool = poolOf(32);
+    const helper = helperOf(pool);
+    const { descriptors } = await helper.ask({ do: 'get', count: 1 });
+    await helper.ask({ do: 'put', descriptors });
+    const got = new Set<number>();
+    for (let i = 0; i < 32; i++) got.add(pool.offset(pool.get({ timeout: 0 })));
+    expect(got.size).toBe(32);
+  });
+
+  it.each(['terminate', 'exit', 'throw', 'detach'] as const)(
+    'PL-10 brings back what a thread held that ends by %s',
+    async (how) => {
+      const pool = poolOf(8);
+      const helper = helperOf(pool);
+      const { descriptors, threadId } = await helper.ask({ do: 'get', count: 8 });
+      expect(pool.tryGet()).toBeNull();
+      const holders = pool.audit().holders;
+      expect(holders.map(({ descriptor }) => descriptor).sort()).toEqual([...descriptors].sort());
+      expect(holders.every((holder) => holder.threadId === threadId && holder.gotBy === threadId)).toBe(true);
+      await helper.end(how);
+      expect(pool.audit()).toMatchObject({ outstanding: 0, recovered: 8, consistent: true });
+      const got = new Set<number>();
+      for (let i = 0; i < 8; i++) got.add(pool.offset(pool.get({ timeout: 0 })));
+      expect(got.size).toBe(8);
+      expect(() => pool.put(descriptors[0]!)).toThrow(/generation/);
+    },
+  );
+
+  it.skipIf(brief)(
+    'PL-08 never runs out over receivers that die with elements held and underway',
+    async () => {
+      const pool = poolOf(8);
+      for (let restart = 0; restart < (long ? 20 : 5); restart++) {
+        const helper = helperOf(pool);
+        const { token, threadId } = await helper.ask({ do: 'flush' });
+        const send = () => {
+          const descriptor = pool.get({ timeout: 0 });
+          pool.detach(descriptor, token);
+          return descriptor;
+        };
+        // Only it may have what was sent to it.
+        const sent = send();
+        expect(pool.audit().holders).toMatchObject([{ descriptor: sent, state: 'sent', threadId }]);
+        expect(() => pool.adopt(sent)).toThrow(/sent/);
+        expect(() => pool.put(sent)).toThrow(/sent/);
+        await helper.ask({ do: 'put', descriptors: [sent] });
+        await helper.ask({ do: 'flush' });
+        // Two that it holds, two that are sent and that it never takes.
+        await helper.ask({ do: 'adopt', descriptors: [send(), send()] });
+        send();
+        send();
+        expect(pool.audit().outstanding).toBe(4);
+        await helper.end('terminate');
+        expect(pool.audit()).toMatchObject({ outstanding: 0, consistent: true });
+      }
+    },
+  );
+
+  it.skipIf(brief)('leaves to a living thread what a dead one sent to it', async () => {
+    const pool = poolOf(8);
+    const helper = helperOf(pool);
+    const { descriptors } = await helper.ask({ do: 'send', count: 3, to: segment.thread.token });
+    await helper.end('terminate');
+    for (const descriptor of descriptors) {
+      pool.adopt(descriptor);
+      pool.put(descriptor);
+    }
+    expect(pool.audit()).toMatchObject({ outstanding: 0, put: 3, recovered: 0 });
+  });
+
+  it.skipIf(brief)('wakes a getter that blocks, by a put on any thread', async () => {
+    const pool = poolOf(1);
+    const [getter, putter] = [helperOf(pool), helperOf(pool)];
+    const descriptor = pool.get();
+    const waiting = getter.ask({ do: 'wait' });
+    await putter.ask({ do: 'put', descriptors: [descriptor] });
+    const { descriptors } = await waiting;
+    expect(pool.audit().holders.map((holding) => holding.descriptor)).toEqual(descriptors);
+  });
+
+  it('wakes a getter that blocks, by the death of a holder', async () => {
+    const pool = poolOf(1);
+    const [getter, holder] = [helperOf(pool), helperOf(pool)];
+    await holder.ask({ do: 'get', count: 1 });
+    const waiting = getter.ask({ do: 'wait' });
+    await holder.end('terminate');
+    expect((await waiting).descriptors).toHaveLength(1);
+  });
+
+  it('PL-01 never gives one element to two threads, with more threads than cores and elements', async () => {
+    const pool = poolOf(4);
+    const threads = 6;
+    const rounds = long ? 200_000 : brief ? 300 : 2000;
+    const all = Array.from({ length: threads }, () => helperOf(pool));
+    await Promise.all(all.map((helper) => helper.ask({ do: 'exchange', rounds, hold: 2 })));
+    const audit = pool.audit();
+    expect(audit).toMatchObject({ outstanding: 0, consistent: true });
+    expect(audit.got).toBe(audit.put);
+    expect(audit.put).toBeGreaterThanOrEqual(threads * rounds);
+    expect(new Set(Array.from({ length: 4 }, () => pool.offset(pool.get({ timeout: 0 })))).size).toBe(4);
+  });
+
+  it.skipIf(brief)('PL-05 moves elements from all threads to all threads', async () => {
+    const pool = poolOf(256);
+    const threads = 8;
+    const rounds = long ? 150_000 : 4000;
+    const boxes = new SharedArrayBuffer(4 * 64);
+    const all = Array.from({ length: threads }, () => helperOf(pool));
+    await Promise.all(all.map((helper) => helper.ask({ do: 'swap', rounds, boxes })));
+    for (const box of new Int32Array(boxes)) if (box !== 0) pool.put(box - 1);
+    pool.flush();
+    const audit = pool.audit();
+    expect(audit).toMatchObject({ outstanding: 0, refused: 0, consistent: true });
+    expect(audit.put).toBe(threads * rounds);
+    expect(audit.putAcrossThreads).toBeGreaterThan(0);
+    const got = Array.from({ length: 256 }, () => pool.offset(pool.get({ timeout: 0 })));
+    expect(new Set(got).size).toBe(256);
+  });
+
+  it('loses nothing when threads are killed while they get and put', async () => {
+    const pool = poolOf(16);
+    const survivor = helperOf(pool);
+    const kills = long ? 100 : brief ? 3 : 8;
+    let killed = 0;
+    for (; killed < kills; killed++) {
+      const victim = helperOf(pool);
+      await victim.ask({ do: 'flush' });
+      victim.worker.postMessage({ do: 'exchange', rounds: 1e9, hold: 2 } satisfies Task);
+      await survivor.ask({ do: 'flush' });
+      // What the victim marked as its own is no evidence against the next one.
+      await victim.end('terminate');
+      const words = new Int32Array(segment.buffer);
+      const got = Array.from({ length: 16 }, () => pool.get({ timeout: 0 }));
+      expect(new Set(got.map((descriptor) => pool.offset(descriptor))).size).toBe(16);
+      for (const descriptor of got) {
+        words[pool.offset(descriptor) / 4] = 0;
+        pool.put(descriptor);
+      }
+      pool.flush();
+      expect(pool.audit()).toMatchObject({ outstanding: 0, consistent: true });
+    }
+  });
+}
+
+describe('a pool of policy owner, on threads', () => {
+  it('PL-05 refuses other threads, and loses nothing when one of them dies', async () => {
+    const segment = Segment.create({ byteLength: 2 ** 22 });
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 4, policy: 'owner' });
+    const descriptor = pool.get();
+    const helper = new Helper(pool);
+    await expect(helper.ask({ do: 'put', descriptors: [descriptor] })).rejects.toMatchObject({
+      code: 'ERR_HEDDLE_WRONG_THREAD',
+    });
+    const other = new Helper(pool);
+    await other.ask({ do: 'flush' });
+    await other.end('terminate');
+    pool.put(descriptor);
+    expect(pool.audit()).toMatchObject({ outstanding: 0, put: 1, consistent: true });
+    segment.detach();
+  });
+});
+
+it('PL-06 lets one thread have the nominal capacity, whatever idle threads keep in magazines and seats', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 32, magazine: 8, threads: 4 });
+  const helpers = [new Helper(pool), new Helper(pool), new Helper(pool)];
+  for (const helper of helpers) {
+    // Its magazine is full of what came along, and its put waits to be sent off.
+    const { descriptors } = await helper.ask({ do: 'get', count: 2 });
+    await helper.ask({ do: 'put', descriptors });
+  }
+  expect(pool.audit()).toMatchObject({ cached: 21, unsent: 6, outstanding: 0, consistent: true });
+  const got = new Set<number>();
+  for (let i = 0; i < 32; i++) got.add(pool.offset(pool.get({ timeout: 0 })));
+  expect(got.size).toBe(32);
+  for (const helper of helpers) await helper.end('terminate');
+  expect(pool.audit()).toMatchObject({ unsent: 0, outstanding: 32, consistent: true });
+  segment.detach();
+});
+
+it('wakes a thread that blocks when the holder dies that it waits for, by the janitor', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22, janitor: true });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 1 });
+  // Until the janitor runs, this thread is not linked to it.
+  while (!segment.threads().some(({ id, linked }) => id === segment.thread.id && linked)) await turn();
+  const { handle, transferList } = segment.lifeline();
+  const worker = new Worker(new URL('./mpool.test-worker.js', import.meta.url), {
+    workerData: { pool: { ...pool.handle, segment: handle } },
+    transferList: transferList as never,
+  });
+  worker.on('error', () => {});
+  worker.postMessage({ do: 'get', count: 1 } satisfies Task);
+  await new Promise((resolve) => worker.once('message', resolve));
+  expect(pool.tryGet()).toBeNull();
+  worker.postMessage({ do: 'end', how: 'exit' } satisfies Task);
+  // This thread's event loop does not turn any more: it cannot see the exit.
+  pool.put(pool.get());
+  expect(pool.audit()).toMatchObject({ recovered: 1, outstanding: 0, consistent: true });
+  await worker.terminate();
+  segment.detach();
+});
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,464 @@
+import {
+  HeddleError,
+  registerKind,
+  runAsync,
+  runBlocking,
+  Segment,
+  type SegmentHandle,
+  type StructureInfo,
+  type WaitAsyncOptions,
+  type WaitOptions,
+} from '@heddle/memory';
+import { type Audit, auditPool } from './audit.js';
+import { closePool, releaseIfUnused } from './close-pool.js';
+import { type DescriptorFormat, NONE } from './descriptor.js';
+import { GetSteps } from './get-steps.js';
+import { adopt, detach } from './hand-over.js';
+import { holdingAll } from './holding-all.js';
+import { noteRefusal } from './late-refusals.js';
+import { generationOfLease, isOut } from './lease.js';
+import { Lease } from './lease-object.js';
+import { mpoolLayout } from './mpool.layout.js';
+import type { Policy } from './policy.js';
+import { bodyByteLength, writeHeader } from './pool-header.js';
+import { type MpoolOptions, planOf } from './pool-options.js';
+import { recoverPool } from './pool-recovery.js';
+import { PoolThread } from './pool-thread.js';
+import { refusal } from './refusal.js';
+import { reportText } from './report.js';
+import type { SlotHooks } from './slot-hooks.js';
+
+const { shrinks } = mpoolLayout.offsets;
+
+/** What another thread opens a pool with: plain and cloneable. */
+export interface MpoolHandle {
+  readonly heddle: 'mpool';
+  readonly segment: SegmentHandle;
+  readonly name: string;
+}
+
+/**
+ * A pool of shared memory: elements of one size, got by one thread and put by any.
+ *
+ * A **descriptor** stands for an element: one number, which is passed between threads as it is. It names a slot and
+ * the generation of it, so that it is refused after it was put, whoever puts it again.
+ *
+ * A descriptor that travels to another thread is the getter's until it is put, as far as deaths are concerned. With
+ * {@link detach} and {@link adopt} it becomes the receiver's.
+ *
+ * ```ts
+ * const pool = Mpool.create(segment, { name: 'blocks', elemSize: 65_536, maxElems: 64 });
+ * const descriptor = pool.tryGet();
+ * if (descriptor !== null) worker.postMessage(descriptor);
+ * // worker
+ * const pool = Mpool.from(workerData.pool);
+ * parentPort.on('message', (descriptor) => {
+ *   work(pool.bytes(descriptor));
+ *   pool.put(descriptor);
+ * });
+ * ```
+ *
+ * **When not to use it**: for elements of many sizes, or for few and small ones that can be copied.
+ */
+export class Mpool {
+  readonly name: string;
+  /** Bytes of an element. */
+  readonly elemSize: number;
+  /** Elements that can be out at the same time. */
+  readonly maxElems: number;
+  readonly segment: Segment;
+  readonly #thread: PoolThread;
+  readonly #policy: Policy;
+  readonly #format: DescriptorFormat;
+  readonly #attached: boolean;
+  /** Byte offset of each slot that this thread has looked up. */
+  #offsets = new Float64Array(0);
+  #knownChunks = 0;
+  #seenShrinks = 0;
+
+  private constructor(segment: Segment, info: StructureInfo, hooks: SlotHooks, attached = false) {
+    this.#thread = PoolThread.of(segment, info);
+    this.#thread.use(hooks);
+    this.#policy = this.#thread.policy;
+    this.#format = this.#thread.pool.format;
+    this.#attached = attached;
+    this.segment = segment;
+    this.name = info.name;
+    this.elemSize = this.#thread.plan.elemSize;
+    this.maxElems = this.#thread.plan.maxElems;
+  }
+
+  /**
+   * Makes a pool in a segment. It takes no memory for elements before the first is got, and then chunk by chunk.
+   *
+   * @throws TypeError or RangeError for bad options; HeddleError `ERR_HEDDLE_NAME_TAKEN`,
+   *   `ERR_HEDDLE_DIRECTORY_FULL`, `ERR_HEDDLE_OUT_OF_SPACE`. Nothing is left behind then.
+   */
+  static create(segment: Segment, options: MpoolOptions): Mpool {
+    const plan = planOf(options);
+    const made = {
+      by: segment.thread.token,
+      hasInit: options.init !== undefined,
+      firstGeneration: segment.platform.random(),
+    };
+    const info = segment.createStructure({
+      name: options.name,
+      layout: mpoolLayout,
+      byteLength: bodyByteLength(plan),
+      init: ({ byteOffset, byteLength }) => writeHeader(segment.wordsAt(byteOffset, byteLength), plan, made),
+    });
+    return new Mpool(segment, info, options);
+  }
+
+  /**
+   * Opens a pool that some thread made.
+   *
+   * @param hooks what to do to slots, as at creation: needed where the pool was made with `init`.
+   * @throws HeddleError `ERR_HEDDLE_NAME_UNKNOWN`, `ERR_HEDDLE_KIND_MISMATCH`, `ERR_HEDDLE_VERSION`; TypeError where
+   *   the pool was made with `init` and none is given.
+   */
+  static open(segment: Segment, name: string, hooks: SlotHooks = {}): Mpool {
+    return new Mpool(segment, segment.openStructure(name, mpoolLayout), hooks);
+  }
+
+  /**
+   * Attaches this thread to the segment of a handle and opens the pool. Ends with `Symbol.dispose`, or with the
+   * thread.
+   *
+   * @throws as {@link Segment.attach} and {@link open} do; TypeError where it is no handle of a pool.
+   */
+  static from(handle: MpoolHandle, hooks: SlotHooks = {}): Mpool {
+    if (typeof handle !== 'object' || handle === null || handle.heddle !== 'mpool') {
+      throw new TypeError('Mpool.from takes what pool.handle gave, passed through workerData or a message');
+    }
+    const segment = Segment.attach(handle.segment);
+    try {
+      return new Mpool(segment, segment.openStructure(handle.name, mpoolLayout), hooks, true);
+    } catch (error) {
+      segment.detach();
+      throw error;
+    }
+  }
+
+  /** What another thread opens this pool with. */
+  get handle(): MpoolHandle {
+    return { heddle: 'mpool', segment: this.segment.handle, name: this.name };
+  }
+
+  /**
+   * Gets an element; does not wait for one.
+   *
+   * @returns its descriptor, or null where all are out.
+   * @throws HeddleError `ERR_HEDDLE_CLOSED`, `ERR_HEDDLE_DETACHED`.
+   */
+  tryGet(): number | null {
+    this.segment.assertAttached();
+    const descriptor = this.#policy.take();
+    if (descriptor !== NONE) return descriptor;
+    this.#assertOpen();
+    return null;
+  }
+
+  /**
+   * Gets an element; blocks while all are out, until any thread puts one.
+   *
+   * @throws HeddleError `ERR_HEDDLE_TIMED_OUT` when the time is up, `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that
+   *   must not block, `ERR_HEDDLE_CLOSED` where the pool is closed or is being closed meanwhile.
+   */
+  get(options: Pick<WaitOptions, 'timeout'> = {}): number {
+    this.segment.assertAttached();
+    const { pool } = this.#thread;
+    const steps = new GetSteps(pool, this.#policy);
+    return this.#got(runBlocking(steps, pool.words, pool.platform, options.timeout));
+  }
+
+  /**
+   * Gets an element; waits on the event loop while all are out.
+   *
+   * @throws (rejects) with `signal.reason` when aborted, else as {@link get} does.
+   */
+  async getAsync(options: WaitAsyncOptions = {}): Promise<number> {
+    this.segment.assertAttached();
+    const { pool } = this.#thread;
+    const steps = new GetSteps(pool, this.#policy);
+    return this.#got(await runAsync(steps, pool.words, pool.platform, options));
+  }
+
+  /**
+   * Gets up to `count` elements; does not wait. Their descriptors are pushed to `descriptors`.
+   *
+   * @returns how many it got: fewer where the others are out.
+   * @throws RangeError for a bad count; else as {@link tryGet} does.
+   */
+  getMany(count: number, descriptors: number[]): number {
+    if (!Number.isSafeInteger(count) || count < 0) {
+      throw new RangeError(`count is a whole number from 0, not ${count}`);
+    }
+    for (let got = 0; got < count; got++) {
+      const descriptor = this.tryGet();
+      if (descriptor === null) return got;
+      descriptors.push(descriptor);
+    }
+    return count;
+  }
+
+  /** {@link tryGet} as an object that can be released; null where all elements are out. */
+  tryLease(): Lease | null {
+    const descriptor = this.tryGet();
+    return descriptor === null ? null : new Lease(this, descriptor);
+  }
+
+  /** {@link get} as an object that can be released. */
+  lease(options?: Pick<WaitOptions, 'timeout'>): Lease {
+    return new Lease(this, this.get(options));
+  }
+
+  /** The lease of a descriptor that came from another thread as a number. */
+  leaseOf(descriptor: number): Lease {
+    return new Lease(this, descriptor);
+  }
+
+  /**
+   * Puts an element back, on any thread. Its descriptor, and views of it, must not be used any more.
+   *
+   * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` for what was put already, `ERR_HEDDLE_BAD_DESCRIPTOR` for a
+   *   number that this pool did not give, `ERR_HEDDLE_NOT_HOLDER` for one that was sent to another thread. Nothing
+   *   has changed then.
+   */
+  put(descriptor: number): void {
+    this.segment.assertAttached();
+    if (!this.#format.isDescriptor(descriptor) || !this.#policy.give(descriptor)) this.#putSlow(descriptor);
+  }
+
+  /**
+   * Puts several elements back and sends that off, so that every thread can get them. Where one is refused, those
+   * before it are put, and those after it are not.
+   *
+   * @throws as {@link put} does.
+   */
+  putMany(descriptors: Iterable<number>): void {
+    for (const descriptor of descriptors) this.put(descriptor);
+    this.#policy.flush();
+  }
+
+  /** A descriptor that was given away and not adopted, or one to refuse. */
+  #putSlow(descriptor: number): void {
+    const { pool } = this.#thread;
+    if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor) && this.#policy.give(descriptor))
+      return;
+    noteRefusal(pool);
+    throw this.#refusal(descriptor, 'put');
+  }
+
+  /**
+   * The memory of an element that is out. A new view each time; make it once, or use {@link offset}.
+   *
+   * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` or `ERR_HEDDLE_BAD_DESCRIPTOR` for what is not out.
+   */
+  bytes(descriptor: number): Uint8Array<SharedArrayBuffer> {
+    return new Uint8Array(this.segment.buffer, this.offset(descriptor), this.elemSize);
+  }
+
+  /**
+   * Byte offset of an element in the segment, for code that has its own view of `segment.buffer`.
+   *
+   * @throws as {@link bytes} does. Cost: no Atomics call.
+   */
+  offset(descriptor: number): number {
+    const { pool } = this.#thread;
+    const slot = pool.format.slotOf(descriptor);
+    // A hint: whether the descriptor may be used is for the program to know. This catches most that may not.
+    const lease = pool.words[pool.regions.leases + slot]!;
+    if (
+      !this.#format.isDescriptor(descriptor) ||
+      generationOfLease(lease) !== pool.format.generationOf(descriptor) ||
+      !isOut(lease) ||
+      this.#policy.hasPut(descriptor)
+    ) {
+      throw this.#refusal(descriptor, 'use');
+    }
+    if (slot >= this.#offsets.length || pool.words[shrinks] !== this.#seenShrinks) this.#lookUpChunks();
+    return this.#offsets[slot]!;
+  }
+
+  /**
+   * Gives a descriptor away that is about to travel to another thread, so that it is not taken for this thread's
+   * any more. The receiver calls {@link adopt}.
+   *
+   * @param to `segment.thread.token` of the receiver: from now on its death brings the element back, and this thread
+   *   may end. Left out, anyone may adopt it, and this thread's death before that brings it back.
+   * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where the receiver is no more: this thread holds it still;
+   *   `ERR_HEDDLE_NOT_HOLDER` where this thread does not hold it, else as {@link put} does. Cost: 1 CAS; with a
+   *   receiver two looks at the thread table.
+   */
+  detach(descriptor: number, to = 0): void {
+    this.segment.assertAttached();
+    const { pool } = this.#thread;
+    if (!this.#format.isDescriptor(descriptor) || this.#policy.hasPut(descriptor)) {
+      throw this.#refusal(descriptor, 'detach');
+    }
+    const came = detach(pool, descriptor, to);
+    if (came === 'given') return;
+    if (came === 'not held') throw this.#refusal(descriptor, 'detach');
+    throw new HeddleError(
+      'ERR_HEDDLE_WRONG_THREAD',
+      `Descriptor ${descriptor} of pool "${this.name}" cannot be sent to thread ${to}, which is not attached: pass the segment.thread.token of a thread that lives`,
+      { pool: this.name, descriptor, to },
+    );
+  }
+
+  /**
+   * Makes this thread the holder of a descriptor that another one detached.
+   *
+   * @throws HeddleError `ERR_HEDDLE_NOT_HOLDER` where it was not detached, was sent to another thread, or was adopted
+   *   already, `ERR_HEDDLE_STALE_DESCRIPTOR` where it came back because its sender died. Cost: 1 load, 1 CAS.
+   */
+  adopt(descriptor: number): void {
+    this.segment.assertAttached();
+    const { pool } = this.#thread;
+    if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor)) return;
+    throw this.#refusal(descriptor, 'adopt');
+  }
+
+  /** Sends off what this thread keeps back for later, so that other threads can get it. */
+  flush(): void {
+    this.segment.assertAttached();
+    this.#policy.flush();
+  }
+
+  /**
+   * Gives memory back to the segment: the chunks made last whose elements are all free. Elements that other threads
+   * keep in their magazines are not.
+   *
+   * @returns bytes given back. Cost: like {@link audit}.
+   */
+  shrink(): number {
+    this.segment.assertAttached();
+    this.#policy.assertMayUse();
+    this.#policy.flush();
+    const { growth, shards } = this.#thread;
+    const dropped = holdingAll(shards, () => growth.dropFreeChunks(shards));
+    return dropped.reduce((sum, { elems }) => sum + elems * growth.stride, 0);
+  }
+
+  /**
+   * Looks where every element is, while other threads go on. Threads that get or put may wait for it.
+   */
+  audit(): Audit {
+    this.segment.assertAttached();
+    return auditPool(this.#thread.pool, this.#thread.shards);
+  }
+
+  /** {@link audit} as text: who holds what, and what is wrong. */
+  report(): string {
+    return this.#report(this.audit());
+  }
+
+  #report(audit: Audit): string {
+    const { describe } = this.#thread.hooks;
+    return reportText(this.name, audit, describe && ((descriptor) => describe(this.bytes(descriptor))));
+  }
+
+  /**
+   * Closes the pool for all threads and gives the memory of its elements back to the segment. Whoever waits for an
+   * element gets `ERR_HEDDLE_CLOSED`; a late put is refused as stale and does no harm. Closing again does nothing.
+   *
+   * The name stays taken. A pool of policy `owner` is closed by the thread that made it.
+   *
+   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where elements are out, with `facts.holders`. Nothing has changed
+   *   then.
+   */
+  close(): void {
+    this.segment.assertAttached();
+    this.#policy.assertMayUse();
+    this.#policy.flush();
+    if (closePool(this.#thread, () => this.#cleanup())) return;
+    const audit = this.audit();
+    throw new HeddleError(
+      'ERR_HEDDLE_OUTSTANDING',
+      `Pool "${this.name}" cannot be closed, ${audit.outstanding} of its elements are out: put them first.\n${this.#report(audit)}`,
+      { pool: this.name, outstanding: audit.outstanding, holders: audit.holders },
+    );
+  }
+
+  /** Runs while the pool is closed and its memory is still there. */
+  #cleanup(): void {
+    const { growth, hooks, plan } = this.#thread;
+    if (!hooks.cleanup) return;
+    for (const { elems, byteOffset } of growth.chunks(0)) {
+      for (let i = 0; i < elems; i++) {
+        hooks.cleanup(
+          this.segment.bytesAt(
+            byteOffset + i * growth.stride,
+            plan.elemSize,
+          ) as Uint8Array<SharedArrayBuffer>,
+        );
+      }
+    }
+  }
+
+  /** Whether some thread closed the pool. */
+  get closed(): boolean {
+    return this.#thread.pool.isClosed();
+  }
+
+  /** Ends this thread's use: sends off what it keeps back, and detaches where {@link from} attached. */
+  [Symbol.dispose](): void {
+    if (!this.segment.attached) return;
+    this.#policy.flush();
+    if (this.#attached) this.segment.detach();
+  }
+
+  #refusal(descriptor: number, verb: string): HeddleError {
+    const { pool } = this.#thread;
+    const hasPut = this.#format.isDescriptor(descriptor) && this.#policy.hasPut(descriptor);
+    return refusal(pool, this.name, descriptor, verb, hasPut);
+  }
+
+  #lookUpChunks(): void {
+    const { growth, pool } = this.#thread;
+    const { stride } = growth;
+    if (pool.words[shrinks] !== this.#seenShrinks) {
+      this.#seenShrinks = pool.words[shrinks]!;
+      this.#offsets = new Float64Array(0);
+      this.#knownChunks = 0;
+    }
+    const chunks = growth.chunks(this.#knownChunks);
+    const last = chunks.at(-1);
+    if (!last) return;
+    const offsets = new Float64Array(last.firstSlot + last.elems);
+    offsets.set(this.#offsets);
+    for (const { firstSlot, elems, byteOffset } of chunks) {
+      for (let i = 0; i < elems; i++) offsets[firstSlot + i] = byteOffset + i * stride;
+    }
+    this.#offsets = offsets;
+    this.#knownChunks += chunks.length;
+  }
+
+  #got(descriptor: number): number {
+    if (descriptor !== NONE) return descriptor;
+    this.#assertOpen();
+    throw new HeddleError(
+      'ERR_HEDDLE_TIMED_OUT',
+      `No element of pool "${this.name}" was put in time: all ${this.maxElems} are out. pool.report() says who holds them`,
+      { pool: this.name, maxElems: this.maxElems },
+    );
+  }
+
+  #assertOpen(): void {
+    if (!this.closed) return;
+    throw new HeddleError('ERR_HEDDLE_CLOSED', `Pool "${this.name}" was closed`, { pool: this.name });
+  }
+}
+
+registerKind({
+  layout: mpoolLayout,
+  module: import.meta.url,
+  recover({ segment, info, dead }) {
+    const thread = PoolThread.of(segment, info);
+    // Where nothing guards the list, nobody but the thread that made the pool has any part in it.
+    if (!thread.guarded && thread.owner !== dead.token) return;
+    recoverPool(thread.pool, thread.shards, dead);
+    releaseIfUnused(thread);
+  },
+});

@@ -1,0 +1,36 @@
+/** Who may put a descriptor, and how slots travel between threads. */
+export interface Policy {
+  /**
+   * Leases a slot to this thread.
+   *
+   * @returns its descriptor, or `NONE` where there is none.
+   */
+  take(): number;
+  /**
+   * Takes a descriptor back.
+   *
+   * @returns false where it is refused. Nothing has changed then.
+   */
+  give(descriptor: number): boolean;
+  /** Whether this thread has put it already, where nobody else can know yet. */
+  hasPut(descriptor: number): boolean;
+  /** @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where this thread may not use the pool. */
+  assertMayUse(): void;
+  /** Sends off what this thread holds back, so that every thread can get it. */
+  flush(): void;
+}
+
+/**
+ * Policies, by their numbers in the pool's header:
+ *
+ * | policy       | who may get and put         | how                                                          |
+ * |--------------|-----------------------------|--------------------------------------------------------------|
+ * | `sharded`    | any thread, at any time     | a list for each thread, and a magazine before it             |
+ * | `locked`     | any thread, at any time     | one list, under a lock of choice                             |
+ * | `serialized` | any thread, one at a time   | one list; two at a time are an error                         |
+ * | `owner`      | the thread that made it     | one list, no Atomics; a put on another thread is an error    |
+ * | `unsafe`     | the thread that made it     | one list, and nothing finds out who else does                |
+ */
+export const POLICIES = ['sharded', 'locked', 'serialized', 'owner', 'unsafe'] as const;
+
+export type PolicyName = (typeof POLICIES)[number];

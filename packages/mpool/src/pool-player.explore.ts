@@ -1,0 +1,369 @@
+import { defineModel, type End, type Model, type SimulatedThread } from '@heddle/explore';
+import { type Platform, realPlatform, runBlocking } from '@heddle/memory';
+import { auditPool } from './audit.js';
+import { closePool } from './close-pool.js';
+import { NONE } from './descriptor.js';
+import { GetSteps } from './get-steps.js';
+import { type ChunkSource, Growth } from './growth.js';
+import { adopt, detach } from './hand-over.js';
+import { holdingAll } from './holding-all.js';
+import { mpoolLayout, regionsOf, seatLayout, shardLayout } from './mpool.layout.js';
+import type { Policy } from './policy.js';
+import { writeHeader } from './pool-header.js';
+import { type MpoolOptions, type PoolPlan, planOf } from './pool-options.js';
+import { recoverPool } from './pool-recovery.js';
+import { guardOf, policyOf } from './pool-thread.js';
+import { PoolWords } from './pool-words.js';
+import { Shard } from './shard.js';
+
+/**
+ * What the models of the pool are made of. Each thread marks the slots that it has in plain words of its own, so that a
+ * slot that two threads have is seen, and a missing happens-before edge between putting and getting is a race.
+ */
+export const models: readonly Model[] = [];
+
+/** Threads of a model have ids 1 to 3; recovering thread i of dead thread d has 4 + 4 d + i. */
+export const IDS = 20;
+const MOST_RECOVERIES = 4;
+/** Ids of the first and the second thread. */
+const FIRST = 1;
+export const SECOND = 2;
+const MOST_SLOTS = 8;
+
+/** A pool as a model wants it, and where its words and those of the model lie. */
+export class Subject {
+  readonly name: string;
+  readonly plan: PoolPlan;
+  readonly words: number;
+  /** A word for each id: whether that thread is dead. */
+  readonly dead: number;
+  /** A word for each slot: id of the thread that has it. */
+  readonly marks: number;
+  /** A word for each range of memory: generation * 32 + owner, 31 for kept, 0 for free. */
+  readonly ranges: number;
+  /** Words for what threads tell each other. */
+  readonly mail: number;
+  /** Slots that exist at first. */
+  readonly slots: number;
+  readonly rangeCount: number;
+  /** A word for each id: how many recoveries of it were begun. */
+  readonly recoveries: number;
+
+  constructor(name: string, plan: PoolPlan, slots: number) {
+    this.name = name;
+    this.plan = plan;
+    this.slots = slots;
+    // One more than can count, so that threads can grow at the same time.
+    this.rangeCount = plan.shape.maxChunks + (slots < plan.shape.slotCapacity ? 1 : 0);
+    this.dead = regionsOf(plan.shape).end;
+    this.marks = this.dead + IDS;
+    this.ranges = this.marks + MOST_SLOTS;
+    this.mail = this.ranges + this.rangeCount;
+    this.recoveries = this.mail + 4;
+    this.words = this.recoveries + 4;
+  }
+
+  /** What every model says. */
+  get base() {
+    const { shape } = this.plan;
+    const { shards, seats, seatWords, leases, links, chunks } = regionsOf(shape);
+    const place = (
+      count: number,
+      at: number,
+      step: number,
+      label: string,
+      layout: typeof shardLayout | typeof seatLayout,
+    ) => Array.from({ length: count }, (_, i) => ({ layout, at: at + i * step, label: `${label} ${i}` }));
+    return {
+      words: this.words,
+      layout: [
+        { layout: mpoolLayout, at: 0, label: 'pool' },
+        ...place(shape.shards, shards, shardLayout.wordCount, 'shard', shardLayout),
+        ...place(shape.seats, seats, seatWords, 'seat', seatLayout),
+      ],
+      names: {
+        lease: [leases, shape.slotCapacity] as const,
+        link: [links, shape.slotCapacity] as const,
+        chunk: [chunks, 8 * shape.maxChunks] as const,
+        dead: [this.dead, IDS] as const,
+        mark: [this.marks, MOST_SLOTS] as const,
+        range: [this.ranges, this.rangeCount] as const,
+        mail: [this.mail, 4] as const,
+        recoveries: [this.recoveries, 4] as const,
+      },
+      hints: shape.magazine > 0 ? [mpoolLayout.offsets.wakeup, mpoolLayout.offsets.closedHint] : [],
+      init: (words: Int32Array<SharedArrayBuffer>) => {
+        writeHeader(words, this.plan, { by: FIRST });
+        const { growth, pool } = this.over(words, IDS - 1, realPlatform);
+        while (pool.slotCount() < this.slots) growth.grow();
+      },
+      check: (end: End) => this.check(end),
+      recover: (thread: SimulatedThread, dead: number) => this.recover(thread, dead + 1),
+    };
+  }
+
+  /** The pool as the thread of this id uses it. */
+  over(words: Int32Array, id: number, platform: Platform) {
+    const { atomics } = platform;
+    const isAlive = (token: number) => atomics.load(words, this.dead + token) === 0;
+    const pool = new PoolWords(words, this.plan.shape, { id, token: id }, isAlive, platform, 0);
+    const growth = new Growth(pool, this.plan, this.#source(words, id, platform), {
+      guard: guardOf(this.plan, pool),
+    });
+    const shards = [growth.shard];
+    for (let i = 1; i < this.plan.shape.shards; i++) shards.push(new Shard(pool, i));
+    return { pool, growth, shards };
+  }
+
+  of(thread: SimulatedThread): Player {
+    return new Player(this, thread);
+  }
+
+  policy(parts: ReturnType<Subject['over']>): Policy {
+    const { pool, growth, shards } = parts;
+    return policyOf(this.plan, pool, growth, shards);
+  }
+
+  recover(thread: SimulatedThread, deadId: number): void {
+    const { words, platform } = thread;
+    const { atomics } = platform;
+    const first = MOST_RECOVERIES * deadId;
+    const run = atomics.add(words, this.recoveries + deadId, 1);
+    // A recovery that was cut short is one more death, which is found out in the same way.
+    const gone = [deadId, ...Array.from({ length: run }, (_, i) => first + i)];
+    const { pool, shards } = this.over(words, first + run, platform);
+    for (const id of gone) atomics.store(words, this.dead + id, 1);
+    for (const id of gone) recoverPool(pool, shards, { id, token: id });
+    atomics.compareExchange(words, this.mail, 0, -1);
+    atomics.notify(words, this.mail);
+    // What the segment does: memory that belongs to the dead thread and to no structure.
+    for (let range = 0; range < this.rangeCount; range++) {
+      const word = atomics.load(words, this.ranges + range);
+      const owner = word % 32;
+      if (gone.includes(owner)) atomics.compareExchange(words, this.ranges + range, word, word - owner + 32);
+    }
+  }
+
+  /** Every slot is in one place, and what is out is what the living say they hold. */
+  check({ words, results, dead }: End): string | undefined {
+    const { pool, shards } = this.over(words, IDS - 1, realPlatform);
+    const audit = auditPool(pool, shards);
+    if (!audit.consistent) return `Not consistent: ${JSON.stringify(audit)}`;
+    const held = results.flatMap((result) => (Array.isArray(result) ? (result as number[]) : []));
+    const out = audit.holders.map(({ descriptor }) => descriptor);
+    const missing = held.filter((descriptor) => !out.includes(descriptor));
+    if (missing.length > 0) return `A thread holds ${missing}, but out are ${out}`;
+    const leaked = audit.holders.filter(
+      ({ descriptor, threadId }) =>
+        !held.includes(descriptor) && (dead.some(Boolean) ? dead[threadId - 1] : true),
+    );
+    if (leaked.length > 0) return `Nobody holds ${JSON.stringify(leaked)}`;
+    for (let range = 0; range < this.rangeCount; range++) {
+      const owner = words[this.ranges + range]! % 32;
+      if (owner > 0 && owner < 31) return `Memory ${range} was left to thread ${owner}`;
+    }
+    return undefined;
+  }
+
+  /** Every slot is in one place; who holds what does not matter. */
+  lists({ words }: End): string | undefined {
+    const { pool, shards } = this.over(words, IDS - 1, realPlatform);
+    const audit = auditPool(pool, shards);
+    return audit.consistent ? undefined : `Not consistent: ${JSON.stringify(audit)}`;
+  }
+
+  #source(words: Int32Array, id: number, { atomics }: Platform): ChunkSource {
+    const at = (index: number) => this.ranges + index;
+    return {
+      allocate: (byteLength) => {
+        for (let index = 0; index < this.rangeCount; index++) {
+          const word = atomics.load(words, at(index));
+          if (word % 32 !== 0) continue;
+          if (atomics.compareExchange(words, at(index), word, word + id) === word) {
+            return { index, generation: Math.floor(word / 32), byteOffset: index * 1024, byteLength };
+          }
+        }
+        return undefined;
+      },
+      keep: ({ index, generation }) => {
+        atomics.store(words, at(index), generation * 32 + 31);
+      },
+      isLive: ({ index, generation }) => {
+        const word = atomics.load(words, at(index));
+        return word % 32 !== 0 && Math.floor(word / 32) === generation;
+      },
+      discard: ({ index, generation }) => {
+        atomics.store(words, at(index), (generation + 1) * 32);
+      },
+    };
+  }
+}
+
+/** A thread of a model, with what it does to the pool. */
+export class Player {
+  readonly #subject: Subject;
+  readonly #thread: SimulatedThread;
+  readonly #parts: ReturnType<Subject['over']>;
+  readonly #policy: Policy;
+  readonly id: number;
+
+  constructor(subject: Subject, thread: SimulatedThread) {
+    this.#subject = subject;
+    this.#thread = thread;
+    this.id = thread.index + 1;
+    this.#parts = subject.over(thread.words, this.id, thread.platform);
+    this.#policy = subject.policy(this.#parts);
+  }
+
+  /** Gets a slot, without waiting, and makes sure that no other thread has it. */
+  take(): number {
+    const descriptor = this.#policy.take();
+    if (descriptor !== NONE) this.mark(descriptor);
+    return descriptor;
+  }
+
+  /** Gets a slot, blocking. */
+  wait(timeoutMs?: number): number {
+    const { pool } = this.#parts;
+    const descriptor = runBlocking(new GetSteps(pool, this.#policy), pool.words, pool.platform, timeoutMs);
+    if (descriptor !== NONE) this.mark(descriptor);
+    return descriptor;
+  }
+
+  /** Gets a slot as a task of the event loop does. */
+  drive(options: { timeoutMs?: number; abortable?: boolean } = {}): number {
+    const steps = new GetSteps(this.#parts.pool, this.#policy);
+    const descriptor = this.#thread.drive(
+      {
+        begin: () => steps.begin(),
+        onWake: () => steps.onWake(),
+        onTimeout: () => steps.onTimeout(),
+        onAbort: () => {
+          steps.onAbort();
+          return { done: true, value: NONE } as const;
+        },
+      },
+      { ...options, leavesEntry: false },
+    );
+    if (descriptor !== NONE) this.mark(descriptor);
+    return descriptor;
+  }
+
+  mark(descriptor: number): void {
+    const { words } = this.#thread;
+    const at = this.#subject.marks + this.#parts.pool.format.slotOf(descriptor);
+    const before = words[at]!;
+    if (before !== 0 && this.#parts.pool.isAlive(before))
+      throw new Error(`Threads ${before} and ${this.id} both have ${descriptor}`);
+    words[at] = this.id;
+  }
+
+  unmark(descriptor: number): void {
+    this.#thread.words[this.#subject.marks + this.#parts.pool.format.slotOf(descriptor)] = 0;
+  }
+
+  put(descriptor: number): void {
+    if (descriptor === NONE) return;
+    this.unmark(descriptor);
+    if (!this.tryPut(descriptor))
+      throw new Error(`The put of ${descriptor} by thread ${this.id} was refused`);
+  }
+
+  tryPut(descriptor: number): boolean {
+    return (
+      this.#policy.give(descriptor) || (adopt(this.#parts.pool, descriptor) && this.#policy.give(descriptor))
+    );
+  }
+
+  flush(): void {
+    this.#policy.flush();
+  }
+
+  /** Returns whether it was given away: not where the receiver is dead. */
+  detach(descriptor: number, to: number): boolean {
+    const came = detach(this.#parts.pool, descriptor, to);
+    if (came === 'not held') throw new Error(`${descriptor} was not held`);
+    return came === 'given';
+  }
+
+  adopt(descriptor: number): boolean {
+    return adopt(this.#parts.pool, descriptor);
+  }
+
+  /** Looks at everything; what lies on no list, or on two, is a fault at any moment. */
+  audit(): void {
+    const { pool, shards } = this.#parts;
+    const { outstanding, free, cached, unsent, capacity, unreachable, listedWrongly } = auditPool(
+      pool,
+      shards,
+    );
+    if (unreachable.length > 0 || listedWrongly.length > 0) throw new Error('A slot is in the wrong place');
+    if (outstanding + free + cached + unsent !== capacity) throw new Error('The numbers do not add up');
+  }
+
+  shrink(): void {
+    this.#policy.flush();
+    const { growth, shards } = this.#parts;
+    holdingAll(shards, () => growth.dropFreeChunks(shards));
+  }
+
+  close(): boolean {
+    return closePool(this.#parts);
+  }
+
+  /** Leaves a descriptor for another thread, as a message does. */
+  send(box: number, descriptor: number): void {
+    const { atomics } = this.#thread.platform;
+    atomics.store(this.#thread.words, this.#subject.mail + box, descriptor + 1);
+    atomics.notify(this.#thread.words, this.#subject.mail + box);
+  }
+
+  /** Waits for one; NONE where its sender died. */
+  receive(box: number): number {
+    const { atomics } = this.#thread.platform;
+    const at = this.#subject.mail + box;
+    for (;;) {
+      const word = atomics.exchange(this.#thread.words, at, 0);
+      if (word > 0) {
+        this.mark(word - 1);
+        return word - 1;
+      }
+      // Who was to send it is dead.
+      if (word < 0) return NONE;
+      atomics.wait(this.#thread.words, at, 0);
+    }
+  }
+}
+
+export type Body = (player: Player) => unknown;
+
+/** A pool of one list, with so many of its slots there at first. */
+export function list(slots: number, options: Partial<MpoolOptions> = {}, first = slots): Subject {
+  return new Subject(
+    'locked',
+    planOf({ name: 'm', elemSize: 8, maxElems: slots, policy: 'locked', ...options }),
+    first,
+  );
+}
+
+/** Two shards: of threads with odd and with even ids. A magazine and a seat, of one slot each, for two threads. */
+export function sharded(slots: number, magazine: number): Subject {
+  const plan = planOf({ name: 'm', elemSize: 8, maxElems: slots, threads: 2, magazine });
+  const slotCapacity = slots + 4 * magazine;
+  const shape = { ...plan.shape, shards: 2, slotCapacity, maxChunks: 1 };
+  return new Subject(`sharded by ${magazine}`, { ...plan, elemsPerChunk: slotCapacity, shape }, slotCapacity);
+}
+
+export function model(
+  subject: Subject,
+  name: string,
+  bodies: readonly Body[],
+  more: Partial<Model> = {},
+): Model {
+  return defineModel({
+    ...subject.base,
+    ...more,
+    name: `${subject.name}: ${name}`,
+    threads: bodies.map((body) => (thread: SimulatedThread) => body(subject.of(thread))),
+  });
+}

@@ -1,0 +1,111 @@
+import type { Segment, StructureInfo } from '@heddle/memory';
+import { type Chunk, Growth } from './growth.js';
+import { type Guard, NO_GUARD } from './guard.js';
+import { ListPolicy } from './list-policy.js';
+import { LockGuard } from './lock-guard.js';
+import { mpoolLayout, shardLayout } from './mpool.layout.js';
+import { OverlapGuard } from './overlap-guard.js';
+import type { Policy } from './policy.js';
+import { readHeader } from './pool-header.js';
+import type { PoolPlan } from './pool-options.js';
+import { PoolWords } from './pool-words.js';
+import { segmentChunks } from './segment-chunks.js';
+import { Shard } from './shard.js';
+import { ShardedPolicy } from './sharded-policy.js';
+import type { SlotHooks } from './slot-hooks.js';
+import { UnsafePolicy } from './unsafe-policy.js';
+
+/** What one thread has of one pool, however often it opens it. */
+export class PoolThread {
+  readonly info: StructureInfo;
+  readonly plan: PoolPlan;
+  readonly pool: PoolWords;
+  readonly growth: Growth;
+  readonly shards: readonly Shard[];
+  hooks: SlotHooks = {};
+  #policy: Policy | undefined;
+
+  static readonly #known = new WeakMap<Segment, Map<number, PoolThread>>();
+
+  /** This thread's part of a pool: made at the first call. */
+  static of(segment: Segment, info: StructureInfo): PoolThread {
+    const bySlot = PoolThread.#known.get(segment) ?? new Map<number, PoolThread>();
+    PoolThread.#known.set(segment, bySlot);
+    const thread = bySlot.get(info.slot) ?? new PoolThread(segment, info);
+    bySlot.set(info.slot, thread);
+    return thread;
+  }
+
+  private constructor(segment: Segment, info: StructureInfo) {
+    this.info = info;
+    const words = segment.wordsAt(info.byteOffset, info.byteLength);
+    this.plan = readHeader(words);
+    const { shape, align } = this.plan;
+    const { id, token } = segment.thread;
+    const isAlive = (other: number) => segment.isAlive(other);
+    this.pool = new PoolWords(words, shape, { id, token }, isAlive, segment.platform);
+    this.growth = new Growth(this.pool, this.plan, segmentChunks(segment, align), {
+      guard: guardOf(this.plan, this.pool),
+      onCreated: (chunk) => this.#init(segment, chunk),
+    });
+    const others = Array.from({ length: shape.shards - 1 }, (_, i) => new Shard(this.pool, i + 1));
+    this.shards = [this.growth.shard, ...others];
+  }
+
+  #init(segment: Segment, { elems, byteOffset }: Chunk): void {
+    const { init } = this.hooks;
+    if (!init) return;
+    for (let i = 0; i < elems; i++) {
+      init(segment.bytesAt(byteOffset + i * this.growth.stride, this.plan.elemSize));
+    }
+  }
+
+  /**
+   * Takes over what this thread does to slots.
+   *
+   * @throws TypeError where the pool was made with `init` and this thread has none: it could not grow the pool.
+   */
+  use(hooks: SlotHooks): void {
+    const needed = this.pool.words[mpoolLayout.offsets.hasInit] !== 0;
+    if (needed && !hooks.init && !this.hooks.init) {
+      throw new TypeError(
+        `Pool "${this.info.name}" was made with init: give the same one to Mpool.open or Mpool.from`,
+      );
+    }
+    const { init, cleanup, describe } = { ...this.hooks, ...hooks };
+    this.hooks = { ...(init && { init }), ...(cleanup && { cleanup }), ...(describe && { describe }) };
+  }
+
+  /** Token of the thread that made the pool. */
+  get owner(): number {
+    return this.pool.words[mpoolLayout.offsets.owner]!;
+  }
+
+  /** Whether several threads may use it. */
+  get guarded(): boolean {
+    return this.plan.policy !== 'owner' && this.plan.policy !== 'unsafe';
+  }
+
+  /** Made when it is first used: a thread that only recovers others takes no seat. */
+  get policy(): Policy {
+    this.#policy ??= policyOf(this.plan, this.pool, this.growth, this.shards);
+    return this.#policy;
+  }
+}
+
+/** What guards the first list; undefined for a latch, as the others have it. */
+export function guardOf(plan: PoolPlan, pool: PoolWords): Guard | undefined {
+  const { words, regions, me, isAlive, platform } = pool;
+  if (plan.policy === 'owner' || plan.policy === 'unsafe') return NO_GUARD;
+  if (plan.policy === 'serialized') {
+    return new OverlapGuard(words, regions.shards + shardLayout.offsets.latch, me.token, isAlive, platform);
+  }
+  if (plan.policy === 'sharded' || plan.lock === 'latch') return undefined;
+  return new LockGuard(plan.lock, words.subarray(regions.lock, regions.end), me.token, platform);
+}
+
+export function policyOf(plan: PoolPlan, pool: PoolWords, growth: Growth, shards: readonly Shard[]): Policy {
+  if (plan.policy === 'sharded') return new ShardedPolicy(pool, growth, shards);
+  if (plan.policy === 'unsafe') return new UnsafePolicy(pool, growth);
+  return new ListPolicy(pool, growth, plan.policy === 'owner' ? pool.words[mpoolLayout.offsets.owner] : 0);
+}

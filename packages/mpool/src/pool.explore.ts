@@ -1,0 +1,214 @@
+import type { Model } from '@heddle/explore';
+import { realPlatform } from '@heddle/memory';
+import { auditPool } from './audit.js';
+import { NONE } from './descriptor.js';
+import {
+  type Body,
+  IDS,
+  list,
+  model,
+  type Player,
+  SECOND,
+  type Subject,
+  sharded,
+} from './pool-player.explore.js';
+
+export const getAndPut: Body = (player) => {
+  player.put(player.take());
+  player.flush();
+};
+
+const getPutGet: Body = (player) => {
+  player.put(player.take());
+  return kept(player, player.take());
+};
+
+const waitAndPut: Body = (player) => {
+  player.put(player.wait());
+  player.flush();
+};
+
+const getAndKeep: Body = (player) => kept(player, player.take());
+
+/** Gets one here, to be put there. */
+export const getAndSend: Body = (player) => {
+  const descriptor = player.wait();
+  player.unmark(descriptor);
+  player.send(0, descriptor);
+};
+
+export const receiveAndPut: Body = (player) => {
+  player.put(player.receive(0));
+  player.flush();
+};
+
+/** Gets one, gives it to the second thread, and leaves. */
+const detachAndSend =
+  (to: number): Body =>
+  (player) => {
+    const descriptor = player.take();
+    player.unmark(descriptor);
+    if (player.detach(descriptor, to)) player.send(0, descriptor);
+    else player.put(descriptor);
+  };
+
+const receiveAndAdopt: Body = (player) => {
+  const descriptor = player.receive(0);
+  if (descriptor === NONE) return [];
+  if (!player.adopt(descriptor)) {
+    player.unmark(descriptor);
+    return [];
+  }
+  return kept(player, descriptor);
+};
+
+function kept(player: Player, descriptor: number): number[] {
+  player.flush();
+  return descriptor === NONE ? [] : [descriptor];
+}
+
+/** Puts what another thread may have put as well. Returns how often that was accepted. */
+function putMaybeAgain(player: Player, descriptor: number): number {
+  player.unmark(descriptor);
+  const accepted = player.tryPut(descriptor) ? 1 : 0;
+  player.flush();
+  return accepted;
+}
+
+/** Bounds a search that is too large for every test run; a deep run has no bound. */
+const bounded = {
+  search: { preemptions: 2 },
+  deep: { search: { preemptions: Number.POSITIVE_INFINITY, maxStates: 200_000_000 } },
+} satisfies Partial<Model>;
+
+/** The same for the largest ones. */
+const narrow = { ...bounded, search: { preemptions: 1 } } satisfies Partial<Model>;
+
+/**
+ * Models that every policy passes.
+ *
+ * @param more for those in which lease words are read that other threads are about to change. Recovery, repair and
+ *   close read them all, and decide only about those that nobody else may change; words are read whole.
+ */
+function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Model[] {
+  return [
+    model(make(2), 'two threads get, put and get (PL-01)', [getPutGet, getPutGet]),
+    model(make(2), 'three threads get and put (PL-01)', [getAndPut, getAndPut, getAndPut], bounded),
+    model(
+      make(1),
+      'here got and there put, and got again (PL-05)',
+      [getAndSend, receiveAndPut, waitAndPut],
+      bounded,
+    ),
+    model(make(1), 'two wait for one slot', [waitAndPut, waitAndPut], { strayWakes: 1, ...bounded }),
+    model(
+      make(1),
+      'a task that may be given up, and two threads',
+      [waitAndPut, (player) => player.put(player.drive({ timeoutMs: 5, abortable: true })), waitAndPut],
+      bounded,
+    ),
+    putTwice(make(1)),
+    model(make(1), 'audited while another one gets and puts', [getAndPut, (player) => player.audit()], {
+      ...more,
+    }),
+    model(make(1), 'closed while another one gets and puts', [getAndPut, (player) => player.close()], more),
+    model(make(1), 'a death at every step', [getAndPut, getAndKeep], {
+      kills: 1,
+      ...more,
+      ...(make(1).plan.shape.seats > 0 ? bounded : {}),
+    }),
+    model(make(1), 'a death at every step, of who holds or who waits', [waitAndPut, waitAndPut], {
+      kills: 1,
+      ...more,
+      ...narrow,
+    }),
+    model(make(1), 'two deaths, the second of who recovers', [getAndPut], { kills: 2, ...more }),
+    ...(make(1).plan.shape.seats > 0
+      ? []
+      : [model(make(1), 'two deaths of three', [getAndKeep, getAndKeep], { kills: 2, ...more, ...narrow })]),
+    model(
+      make(1),
+      'sent to a thread, and a death at every step (PL-08)',
+      [detachAndSend(SECOND), receiveAndAdopt],
+      {
+        kills: 1,
+        ...more,
+      },
+    ),
+    model(make(1), 'given to anyone, and a death of who gave', [detachAndSend(0), receiveAndAdopt], {
+      kills: 1,
+      killable: [0],
+      ...more,
+    }),
+  ];
+}
+
+/** The second put is refused at the call, or when it is sent off. */
+function putTwice(subject: Subject): Model {
+  return model(
+    subject,
+    'one descriptor put by two threads (PL-03)',
+    [
+      (player) => {
+        const descriptor = player.take();
+        player.unmark(descriptor);
+        player.send(0, descriptor);
+        const accepted = player.tryPut(descriptor) ? 1 : 0;
+        player.flush();
+        return accepted;
+      },
+      (player) => putMaybeAgain(player, player.receive(0)),
+    ],
+    {
+      // Who puts what somebody else may have put reads a lease that may change.
+      races: false,
+      check: (end) => {
+        const { pool, shards } = subject.over(end.words, IDS - 1, realPlatform);
+        const { put, refused, putTwice: late, outstanding } = auditPool(pool, shards);
+        const accepted = end.results.reduce<number>((sum, result) => sum + Number(result), 0);
+        if (outstanding !== 0 || put !== 1) return `put ${put}, outstanding ${outstanding}`;
+        if (accepted - late.length !== 1) return `${accepted} accepted, ${late.length} refused late`;
+        return refused === late.length ? subject.check(end) : `refused ${refused}`;
+      },
+    },
+  );
+}
+
+const growing = list(2, { elemsPerChunk: 1 }, 0);
+
+const grown = list(2, { elemsPerChunk: 1 });
+
+const models = [
+  ...common(list),
+  model(
+    grown,
+    'chunks given back while another one gets and puts',
+    [getPutGet, (player) => player.shrink()],
+    bounded,
+  ),
+  model(grown, 'chunks given back, and a death at every step', [getAndKeep, (player) => player.shrink()], {
+    kills: 1,
+    ...bounded,
+  }),
+  model(
+    grown,
+    'chunks given back and taken again, and a death at every step',
+    [
+      (player) => {
+        player.shrink();
+        return kept(player, player.take());
+      },
+    ],
+    { kills: 2 },
+  ),
+  model(growing, 'two threads make it grow', [getAndKeep, getAndKeep], bounded),
+  model(growing, 'growth, and a death at every step', [getAndKeep, getAndKeep], {
+    kills: 1,
+    killable: [0],
+    ...bounded,
+  }),
+  ...common((slots) => sharded(slots, 1), { races: false, hints: [] }),
+  ...common((slots) => sharded(slots, 0), { races: false }),
+];
+
+export default models;
