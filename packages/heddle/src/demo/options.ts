@@ -5,9 +5,9 @@ import { dirname } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { JOBS, type Job } from './job.js';
 
-export const MAX_WORKERS = 128;
-export const MIN_BLOCK_BYTES = 4096;
-export const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
+const MAX_WORKERS = 128;
+const MIN_BLOCK_BYTES = 4096;
+const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 export const DEFAULT_BLOCK_BYTES = 1024 * 1024;
 
 export interface DemoOptions {

@@ -1,0 +1,49 @@
+import { registerKind, type Segment, type StructureInfo } from '@heddle/memory';
+import { Mpool } from '@heddle/mpool';
+import { ContextMemory } from './context-memory.js';
+import { recoverContext } from './recovery.js';
+import { contextLayout, readShape } from './transport.layout.js';
+
+/** Name of the pool that belongs to a context. */
+export function poolNameOf(contextName: string): string {
+  return `${contextName}.pool`;
+}
+
+/** One for each context that this thread uses, or recovers. */
+const memories = new WeakMap<Segment, Map<string, ContextMemory>>();
+
+/** The memory of a context in this thread. */
+export function contextMemoryOf(segment: Segment, info: StructureInfo): ContextMemory {
+  let byName = memories.get(segment);
+  if (!byName) {
+    byName = new Map();
+    memories.set(segment, byName);
+  }
+  let memory = byName.get(info.name);
+  if (!memory) {
+    const words = segment.wordsAt(info.byteOffset, info.byteLength);
+    memory = new ContextMemory({
+      segment,
+      words,
+      memory: new Uint8Array(segment.buffer),
+      byteOffset: info.byteOffset,
+      shape: readShape(words),
+      openPool: () => Mpool.open(segment, poolNameOf(info.name)),
+    });
+    byName.set(info.name, memory);
+  }
+  return memory;
+}
+
+/** This thread's use of a context has ended. */
+export function forgetContextMemory(segment: Segment, name: string): void {
+  memories.get(segment)?.delete(name);
+}
+
+registerKind({
+  layout: contextLayout,
+  module: import.meta.url,
+  recover({ segment, info, dead }) {
+    recoverContext(contextMemoryOf(segment, info), dead.token);
+  },
+});

@@ -1,0 +1,172 @@
+import type { Platform, WaitAsyncOptions, WaitOptions } from '@heddle/memory';
+import { Entry } from './entry.js';
+import { laneLayout } from './lane.layout.js';
+import { LaneLife } from './lane-life.js';
+import {
+  contextLayout,
+  laneAt,
+  laneStride,
+  type Shape,
+  workerRowAt,
+  workerRowLayout,
+} from './transport.layout.js';
+import { isStale } from './transport-errors.js';
+import { WorkerRow } from './worker-row.js';
+
+const { closed } = contextLayout.offsets;
+
+/** What a context needs of a pool: `Mpool` has it. */
+export interface SlotPool {
+  readonly elemSize: number;
+  readonly maxElems: number;
+  tryGet(): number | null;
+  get(options: Pick<WaitOptions, 'timeout'>): number;
+  getAsync(options: WaitAsyncOptions): Promise<number>;
+  put(descriptor: number): void;
+  /** Of the slot in the segment. */
+  offset(descriptor: number): number;
+  detach(descriptor: number): void;
+  adopt(descriptor: number): void;
+  flush(): void;
+}
+
+/** What a context needs of its segment: `Segment` has it. */
+export interface SegmentFacts {
+  readonly id: string;
+  readonly platform: Platform;
+  readonly attached: boolean;
+  readonly thread: { readonly token: number };
+  isAlive(token: number): boolean;
+}
+
+/** Where the memory of a context is. */
+export interface ContextParts {
+  readonly segment: SegmentFacts;
+  /** The context's own words. */
+  readonly words: Int32Array<SharedArrayBuffer>;
+  /** The whole segment. */
+  readonly memory: Uint8Array<SharedArrayBuffer>;
+  /** Of `words` in `memory`. */
+  readonly byteOffset: number;
+  readonly shape: Shape;
+  /** Called when a slot is needed for the first time: a thread that detaches cannot open a pool. */
+  openPool(): SlotPool;
+}
+
+/** A lane as this thread sees it. */
+export interface Lane {
+  readonly index: number;
+  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
+  /** Of its space, from the beginning of the segment. */
+  readonly byteOffset: number;
+  readonly life: LaneLife;
+  readonly entry: Entry;
+}
+
+/** The memory of a context as one thread sees it: header, rows, lanes, pool. Views are made once. */
+export class ContextMemory {
+  readonly segment: SegmentFacts;
+  readonly platform: Platform;
+  readonly shape: Shape;
+  readonly words: Int32Array<SharedArrayBuffer>;
+  /** The whole segment. */
+  readonly memory: Uint8Array<SharedArrayBuffer>;
+  readonly #parts: ContextParts;
+  readonly #lanes: (Lane | undefined)[] = [];
+  readonly #rows: (WorkerRow | undefined)[] = [];
+  #pool: SlotPool | undefined;
+
+  constructor(parts: ContextParts) {
+    this.#parts = parts;
+    this.segment = parts.segment;
+    this.platform = parts.segment.platform;
+    this.shape = parts.shape;
+    this.words = parts.words;
+    this.memory = parts.memory;
+  }
+
+  /** Where the data of messages is that is too large for a lane. */
+  get pool(): SlotPool {
+    this.#pool ??= this.#parts.openPool();
+    return this.#pool;
+  }
+
+  /** Token of this thread. */
+  get token(): number {
+    return this.segment.thread.token;
+  }
+
+  /** Whether the context is shut down. 1 load. */
+  get closed(): boolean {
+    return this.platform.atomics.load(this.words, closed) !== 0;
+  }
+
+  markClosed(): void {
+    this.platform.atomics.store(this.words, closed, 1);
+  }
+
+  lane(index: number): Lane {
+    const known = this.#lanes[index];
+    if (known) return known;
+    const at = laneAt(this.shape, index);
+    const words = this.words.subarray(at, at + laneStride(this.shape));
+    const byteOffset = this.#parts.byteOffset + (at + laneLayout.wordCount) * Int32Array.BYTES_PER_ELEMENT;
+    const lane: Lane = {
+      index,
+      words,
+      bytes: this.memory.subarray(byteOffset, byteOffset + this.shape.laneBytes),
+      byteOffset,
+      life: new LaneLife(words, this.platform),
+      entry: new Entry(words, laneLayout.offsets.drainer, this.token, this.platform),
+    };
+    this.#lanes[index] = lane;
+    return lane;
+  }
+
+  rowWords(index: number): Int32Array<SharedArrayBuffer> {
+    const at = workerRowAt(index);
+    return this.words.subarray(at, at + workerRowLayout.wordCount);
+  }
+
+  row(index: number): WorkerRow {
+    let row = this.#rows[index];
+    if (!row) {
+      row = new WorkerRow(this.rowWords(index), this.platform);
+      this.#rows[index] = row;
+    }
+    return row;
+  }
+
+  /** Whether the thread of this token lives. */
+  readonly isAlive = (token: number): boolean => this.segment.isAlive(token);
+
+  /** A view of a part of the segment. */
+  view(byteOffset: number, byteLength: number): Uint8Array<SharedArrayBuffer> {
+    return this.memory.subarray(byteOffset, byteOffset + byteLength);
+  }
+
+  /**
+   * Puts a slot back that was given away and that nobody adopted. Of several that try, one does; the others, and
+   * those who come after an adoption, do nothing.
+   */
+  takeBack(descriptor: number): void {
+    if (this.segment.attached && this.adopt(descriptor)) this.pool.put(descriptor);
+  }
+
+  /** Makes a slot this thread's that was given away. Returns false where it is not there to be had any more. */
+  adopt(descriptor: number): boolean {
+    try {
+      this.pool.adopt(descriptor);
+      return true;
+    } catch (error) {
+      if (isStale(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Sends puts off that this thread keeps back. */
+  flushPool(): void {
+    if (this.segment.attached && this.#pool) this.#pool.flush();
+  }
+}

@@ -1,0 +1,333 @@
+import { defineModel, type SimulatedThread } from '@heddle/explore';
+import { HeddleError } from '@heddle/memory';
+import { ContextMemory, type SlotPool } from './context-memory.js';
+import { InboundLane } from './inbound-lane.js';
+import { laneLayout } from './lane.layout.js';
+import { endLanesTo } from './lane-ends.js';
+import { PHASE, phaseOf } from './lane-life.js';
+import { SENT } from './lane-writer.js';
+import { OutboundLane } from './outbound-lane.js';
+import { bodyBytesOf, RECORD_HEAD_BYTES } from './record.js';
+import { recoverContext } from './recovery.js';
+import {
+  contextByteLength,
+  contextLayout,
+  laneAt,
+  type Shape,
+  workerRowAt,
+  workerRowLayout,
+  writeShape,
+} from './transport.layout.js';
+
+/** A whole context over a few words, for the models of this package: the shipped classes, on a pool of two slots. */
+
+const SHAPE: Shape = { maxWorkers: 2, maxLanes: 1, laneBytes: 32, inlineBytes: 8 };
+export const RECEIVER = { row: 0, generation: 1 };
+const SENDER = { row: 1, generation: 1 };
+
+const CONTEXT_WORDS = contextByteLength(SHAPE) / 4;
+const SLOTS = 2;
+const SLOT_BYTES = 32;
+/** A lease word a slot, then the slots. */
+const LEASES = CONTEXT_WORDS;
+const SLOT_WORDS = LEASES + SLOTS;
+
+const WORDS = SLOT_WORDS + (SLOTS * SLOT_BYTES) / 4;
+/** What a model may note in. */
+export const NOTES = WORDS;
+
+const LEASE = { free: 0, held: 1, detached: 2 } as const;
+
+/** Lease words like those of the pool, without its lists: generation << 16 | state << 8 | token. */
+class ModelPool implements SlotPool {
+  readonly elemSize = SLOT_BYTES;
+  readonly maxElems = SLOTS;
+  readonly #thread: SimulatedThread;
+  readonly #token: number;
+
+  constructor(thread: SimulatedThread, token: number) {
+    this.#thread = thread;
+    this.#token = token;
+  }
+
+  tryGet(): number | null {
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const word = this.#load(slot);
+      if (stateOf(word) !== LEASE.free) continue;
+      if (this.#move(slot, word, LEASE.held, this.#token)) return ((word >>> 16) << 1) | slot;
+    }
+    return null;
+  }
+
+  get(): number {
+    throw new Error('not in the models');
+  }
+
+  getAsync(): Promise<number> {
+    throw new Error('not in the models');
+  }
+
+  put(descriptor: number): void {
+    const slot = descriptor & 1;
+    const word = this.#load(slot);
+    const mine = word >>> 16 === descriptor >>> 1 && (word & 0xffff) === ((LEASE.held << 8) | this.#token);
+    if (!mine || !this.#move(slot, word + 0x10000, LEASE.free, 0, word)) throw stale();
+  }
+
+  offset(descriptor: number): number {
+    return SLOT_WORDS * 4 + (descriptor & 1) * SLOT_BYTES;
+  }
+
+  detach(descriptor: number): void {
+    const slot = descriptor & 1;
+    const held = ((descriptor >>> 1) << 16) | (LEASE.held << 8) | this.#token;
+    if (!this.#move(slot, held, LEASE.detached, this.#token)) throw stale();
+  }
+
+  adopt(descriptor: number): void {
+    const slot = descriptor & 1;
+    const word = this.#load(slot);
+    const given = word >>> 16 === descriptor >>> 1 && stateOf(word) === LEASE.detached;
+    if (!given || !this.#move(slot, word, LEASE.held, this.#token)) throw stale();
+  }
+
+  flush(): void {}
+
+  /** Brings back what a dead thread had. */
+  recover(dead: number): void {
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const word = this.#load(slot);
+      if (stateOf(word) === LEASE.free || (word & 0xff) !== dead) continue;
+      this.#move(slot, word + 0x10000, LEASE.free, 0, word);
+    }
+  }
+
+  #load(slot: number): number {
+    return this.#thread.atomics.load(this.#thread.words, LEASES + slot);
+  }
+
+  #move(slot: number, base: number, state: number, token: number, from = base): boolean {
+    const to = ((base >>> 16) << 16) | (state << 8) | token;
+    return this.#thread.atomics.compareExchange(this.#thread.words, LEASES + slot, from, to) === from;
+  }
+}
+
+function stateOf(word: number): number {
+  return (word >>> 8) & 0xff;
+}
+
+function stale(): HeddleError {
+  return new HeddleError('ERR_HEDDLE_STALE_DESCRIPTOR', 'stale');
+}
+
+/** The context as a thread of a model sees it. Tokens are the indexes of the threads plus 1. */
+export function contextOf(
+  thread: SimulatedThread,
+  gone: readonly number[] = [],
+): { memory: ContextMemory; pool: ModelPool } {
+  const token = thread.index + 1;
+  const pool = new ModelPool(thread, token);
+  const memory = new ContextMemory({
+    segment: {
+      id: '0000000000000001',
+      platform: thread.platform,
+      attached: true,
+      thread: { token },
+      isAlive: (other) => !gone.includes(other),
+    },
+    words: thread.view(Int32Array, 0, CONTEXT_WORDS) as unknown as Int32Array<SharedArrayBuffer>,
+    memory: thread.view(Uint8Array, 0, WORDS * 4) as unknown as Uint8Array<SharedArrayBuffer>,
+    byteOffset: 0,
+    shape: SHAPE,
+    openPool: () => pool,
+  });
+  return { memory, pool };
+}
+
+/** Two open workers: the receiver's row of the thread with this token, the sender's of that one. */
+export function prepare(receiverToken = 2, senderToken = 1, threadMode = 0) {
+  return (words: Int32Array): void => {
+    writeShape(words, SHAPE);
+    for (const [row, owner] of [receiverToken, senderToken].entries()) {
+      const at = workerRowAt(row);
+      words[at + workerRowLayout.offsets.owner] = owner;
+      words[at + workerRowLayout.offsets.state] = 3;
+      words[at + workerRowLayout.offsets.threadMode] = threadMode;
+    }
+  };
+}
+
+export const LANE = laneAt(SHAPE, 0);
+
+/** What a model of a context says of its memory. */
+export const MEMORY = {
+  words: WORDS + 4,
+  layout: [
+    { layout: contextLayout, at: 0, label: 'context' },
+    { layout: workerRowLayout, at: workerRowAt(0), label: 'receiver' },
+    { layout: workerRowLayout, at: workerRowAt(1), label: 'sender' },
+    { layout: laneLayout, at: LANE, label: 'lane' },
+  ],
+  names: {
+    space: [LANE + laneLayout.wordCount, SHAPE.laneBytes / 4],
+    leases: [LEASES, SLOTS],
+    slots: [SLOT_WORDS, (SLOTS * SLOT_BYTES) / 4],
+    notes: [NOTES, 4],
+  },
+} as const;
+
+/** What recovery does after the death of a thread: the pool first, or the context first, as the directory has them. */
+function recovering(poolFirst: boolean) {
+  return (thread: SimulatedThread, dead: number): void => {
+    // A second recovery comes after the death of the first one, and recovers that too.
+    const gone = thread.index > 2 ? [3, dead + 1] : [dead + 1];
+    const { memory, pool } = contextOf(thread, gone);
+    for (const token of gone) {
+      if (poolFirst) pool.recover(token);
+      recoverContext(memory, token);
+      if (!poolFirst) pool.recover(token);
+    }
+  };
+}
+
+/** Why something has leaked, undefined where nothing has: lanes and slots that are not free. */
+function leaks(words: Int32Array): string | undefined {
+  for (let slot = 0; slot < SLOTS; slot++) {
+    if (stateOf(words[LEASES + slot]!) !== LEASE.free) return `slot ${slot} is out`;
+  }
+  return (words[LANE + laneLayout.offsets.state]! & 7) === 0 ? undefined : 'the lane is not free';
+}
+
+const ADDRESS = { heddle: 'address', segment: '0000000000000001', ...RECEIVER } as const;
+
+const nothing = new Uint8Array(0);
+
+/** Connects, sends a message in a slot, leaves: as an endpoint does. Answers what became of it. */
+const sending = (thread: SimulatedThread): string => {
+  const { memory, pool } = contextOf(thread);
+  let lane: OutboundLane;
+  try {
+    lane = OutboundLane.open(memory, ADDRESS, SENDER);
+  } catch (error) {
+    if (error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED') return 'refused';
+    throw error;
+  }
+  const descriptor = pool.tryGet()!;
+  pool.detach(descriptor);
+  const sent = lane.writer.writeSlot(1, nothing, descriptor, 8, 0) === SENT;
+  if (!sent) memory.takeBack(descriptor);
+  lane.leave();
+  return sent ? 'sent' : 'closed';
+};
+
+/** One look at the lane, as `progress` has it: adopts what is there, notes it, and puts it back. Then it closes. */
+const receivingOnce = (thread: SimulatedThread): void => {
+  const { memory, pool } = contextOf(thread);
+  const lane = memory.lane(0);
+  const phase = phaseOf(lane.life.state);
+  if ((phase === PHASE.open || phase === PHASE.senderGone) && lane.life.leadsTo(RECEIVER)) {
+    const inbound = new InboundLane(memory, lane, false);
+    if (inbound.reader.look()) {
+      const at = inbound.reader.nextRecord();
+      inbound.reader.begin(bodyBytesOf(inbound.space[at]!));
+      const descriptor = inbound.space[at + RECORD_HEAD_BYTES / 4]!;
+      const there = memory.adopt(descriptor);
+      inbound.reader.noteAdopted();
+      if (there) {
+        thread.words[NOTES]!++;
+        pool.put(descriptor);
+      }
+      inbound.reader.release();
+    }
+  }
+  closing(thread);
+};
+
+/** Closes the receiver, as `worker.close` does. */
+const closing = (thread: SimulatedThread): void => {
+  const { memory } = contextOf(thread);
+  const row = memory.row(RECEIVER.row);
+  row.shut(RECEIVER.generation);
+  endLanesTo(memory, RECEIVER);
+  row.free(memory.token);
+};
+
+/** Nothing leaks, and what was handled was sent. */
+const conserved = ({ words }: { words: Int32Array }): string | undefined =>
+  leaks(words) ?? ((words[NOTES] ?? 0) > 1 ? 'handled twice' : undefined);
+
+/** Recovery, then the living sender looks whether its receiver has gone, as `progress` does. */
+const deathModels = [true, false].flatMap((poolFirst) => {
+  const order = poolFirst ? 'the pool first' : 'the context first';
+  const bound = poolFirst
+    ? {}
+    : { search: { preemptions: 2 }, deep: { search: { preemptions: Number.POSITIVE_INFINITY } } };
+  return [
+    defineModel({
+      name: `context: the sender dies anywhere between connecting and leaving, ${order}: nothing leaks`,
+      ...MEMORY,
+      init: prepare(),
+      threads: { sender: sending, receiver: receivingOnce },
+      killable: ['sender'],
+      kills: 1,
+      recover: recovering(poolFirst),
+      ...bound,
+      conserve: conserved,
+    }),
+    defineModel({
+      name: `context: the receiver dies anywhere between adopting and closing, ${order}: nothing leaks`,
+      ...MEMORY,
+      init: prepare(),
+      threads: { sender: sending, receiver: receivingOnce },
+      killable: ['receiver'],
+      kills: 1,
+      recover: recovering(poolFirst),
+      ...bound,
+      conserve: conserved,
+    }),
+  ];
+});
+
+export default [
+  defineModel({
+    name: 'context: connecting and sending against closing: refused, or read, or taken back; nothing leaks',
+    ...MEMORY,
+    init: prepare(),
+    threads: { sender: sending, receiver: receivingOnce },
+    conserve: conserved,
+    check: ({ results, words }) =>
+      words[NOTES] === 1 && results[0] !== 'sent' ? `handled, but ${results[0]}` : undefined,
+  }),
+  ...deathModels,
+  defineModel({
+    name: 'context: one recovers a dead sender and dies anywhere, another one goes on: nothing leaks',
+    ...MEMORY,
+    init: prepare(),
+    threads: { sender: sending, receiver: closing },
+    killable: ['sender'],
+    kills: 2,
+    recover: recovering(true),
+    conserve: conserved,
+    search: { preemptions: 1 },
+    deep: { search: { preemptions: 3 } },
+  }),
+  defineModel({
+    name: 'context: keep and hand over against a taker and the death of the keeper: one has it, or it came back',
+    ...MEMORY,
+    init: (words) => {
+      prepare()(words);
+      words[LEASES] = (LEASE.detached << 8) | 2;
+    },
+    threads: [0, 1].map(() => (thread: SimulatedThread) => {
+      const { memory, pool } = contextOf(thread);
+      const taken = memory.adopt(0);
+      if (taken) pool.put(0);
+      return taken;
+    }),
+    killable: [1],
+    kills: 1,
+    recover: (thread, dead) => contextOf(thread).pool.recover(dead + 1),
+    check: ({ results }) => (results[0] === true && results[1] === true ? 'both have it' : undefined),
+    conserve: ({ words }) => leaks(words),
+  }),
+];

@@ -1,0 +1,75 @@
+import type { ContextMemory, Lane } from './context-memory.js';
+import { type LeftOver, leftOver } from './lane-left-over.js';
+import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
+
+/** The receiver leaves: the sender is woken, and told. What nobody read comes back to the pool. */
+function endAsReceiver(memory: ContextMemory, lane: Lane, place: WorkerPlace): void {
+  const { source } = lane.life;
+  if (lane.life.leaveAsReceiver(place, memory.token, () => takeBackLeftOver(memory, lane)))
+    clean(memory, lane);
+  else memory.row(source.row).callAttention();
+}
+
+/**
+ * The sender leaves: the receiver reads what is left. Where that has gone, what nobody read is taken back.
+ *
+ * @param upTo position behind what was written last, published or not.
+ */
+export function endAsSender(memory: ContextMemory, lane: Lane, upTo?: number): LeftOver | undefined {
+  const { receiver } = lane.life;
+  if (lane.life.leaveAsSender(memory.token)) return clean(memory, lane, upTo);
+  memory.row(receiver.row).callAttention();
+  return undefined;
+}
+
+/** Takes back what is left in a lane that this thread cleans, and frees it. */
+export function clean(memory: ContextMemory, lane: Lane, upTo?: number): LeftOver {
+  const left = takeBackLeftOver(memory, lane, upTo);
+  lane.life.free();
+  return left;
+}
+
+/** Of several threads that do this at once, each slot comes back by one. */
+export function takeBackLeftOver(memory: ContextMemory, lane: Lane, upTo?: number): LeftOver {
+  const left = leftOver(
+    lane.words,
+    memory.shape.laneBytes,
+    (descriptor) => memory.takeBack(descriptor),
+    memory.platform,
+    upTo,
+  );
+  memory.flushPool();
+  return left;
+}
+
+/** Ends every lane that leads to a worker which has shut its row, but for those that a living thread is at. */
+export function endLanesTo(memory: ContextMemory, place: WorkerPlace): void {
+  for (let index = 0; index < memory.shape.maxLanes; index++) endLaneTo(memory, memory.lane(index), place);
+}
+
+/**
+ * Ends a lane, if it leads to this worker, which has shut its row. A living thread that is at it, or ends it already, is
+ * left to end it.
+ */
+export function endLaneTo(memory: ContextMemory, lane: Lane, place: WorkerPlace): void {
+  if (!hasReceiver(lane) || !lane.life.leadsTo(place) || !lane.entry.takeToClose(memory.isAlive)) return;
+  endAsReceiver(memory, lane, place);
+}
+
+/**
+ * Ends every lane whose receiver has shut its row and that nobody living is ending: its sender may have opened it after
+ * the last look of the receiver, and died; or whoever ended it died.
+ */
+export function endOrphans(memory: ContextMemory): void {
+  for (let index = 0; index < memory.shape.maxLanes; index++) {
+    const lane = memory.lane(index);
+    if (!hasReceiver(lane)) continue;
+    const { receiver } = lane.life;
+    if (!memory.row(receiver.row).isOpen(receiver.generation)) endLaneTo(memory, lane, receiver);
+  }
+}
+
+function hasReceiver({ life }: Lane): boolean {
+  const phase = phaseOf(life.state);
+  return phase === PHASE.open || phase === PHASE.closing || phase === PHASE.senderGone;
+}

@@ -1,0 +1,246 @@
+import { type Platform, realPlatform, type Step } from '@heddle/memory';
+import type { Doorbell } from './doorbell.js';
+import { ARMED, CLOSED, laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES, WAITING } from './lane.layout.js';
+import {
+  KIND,
+  PADDING,
+  packFirst,
+  packSecond,
+  RECORD_HEAD_BYTES,
+  recordBytes,
+  SLOT_BODY_BYTES,
+  toUnits,
+} from './record.js';
+
+const { tail, head } = laneLayout.offsets;
+const RECORD_HEAD_WORDS = RECORD_HEAD_BYTES / 4;
+
+/** Up to here bytes are copied one by one: setting up a copy of the engine costs more. */
+const LOOP_BYTES = 24;
+
+/** What became of an attempt to send. */
+export const SENT = 0;
+export const NO_ROOM = 1;
+export const LANE_CLOSED = 2;
+
+/**
+ * The sending end of a lane: one thread's.
+ *
+ * **Records** lie in one piece and take at most half of the space, so that one always fits, behind padding at worst.
+ *
+ * **Ownership**: everything from the tail up to what the receiver gave back is this end's to write. `tail` is moved by
+ * this end alone; others set flags in it.
+ *
+ * **Ordering**: L1: plain stores of the record, before the CAS of `tail` ↔ the load of `tail` before it is read. L2:
+ * plain reads of the record, before the exchange of `head` ↔ the load of `head` before it is written over.
+ *
+ * **Death**: a record is there by one CAS of the tail. Before it nothing happened; after it only the ring of the
+ * doorbell may be missing, which recovery gives.
+ *
+ * **Cost**, in Atomics calls: a record 1 CAS, corked 0; 1 load more each time the room known before is used up; 1 CAS, 1
+ * and, 1 notify more where the receiver sleeps. Refused for lack of room: 1 load.
+ */
+export class LaneWriter {
+  /** Of what is written next. Ahead of `tail` by what is held back. */
+  position: number;
+  readonly #words: Int32Array;
+  readonly #space: Int32Array;
+  readonly #bytes: Uint8Array;
+  readonly #atomics: Platform['atomics'];
+  readonly #doorbell: Doorbell;
+  readonly #capacity: number;
+  readonly #mask: number;
+  /** As `tail` says it to the receiver. */
+  #published: number;
+  /** Position up to which there is room, as far as this end knows. */
+  #limit: number;
+  #corked = false;
+
+  /**
+   * @param words the lane from its first word on.
+   * @param bytes its space, a power of two of bytes.
+   */
+  constructor(words: Int32Array, bytes: Uint8Array, doorbell: Doorbell, platform: Platform = realPlatform) {
+    this.#words = words;
+    this.#space = words.subarray(laneLayout.wordCount, laneLayout.wordCount + bytes.length / 4);
+    this.#bytes = bytes;
+    this.#atomics = platform.atomics;
+    this.#doorbell = doorbell;
+    this.#capacity = (bytes.length / UNIT_BYTES) * UNIT;
+    this.#mask = this.#capacity - 1;
+    this.#published = platform.atomics.load(words, tail) & ~POSITION_FLAGS;
+    this.position = this.#published;
+    this.#limit = this.position;
+  }
+
+  /** Whether the lane is closed. 1 load. */
+  get closed(): boolean {
+    return (this.#atomics.load(this.#words, tail) & CLOSED) !== 0;
+  }
+
+  /** Sends header and data in the lane itself. */
+  writeInline(id: number, header: Uint8Array, data: Uint8Array): number {
+    const headerBytes = header.length;
+    const dataAt = toUnits(headerBytes);
+    const bodyBytes = dataAt + data.length;
+    const at = this.#reserve(bodyBytes);
+    if (at < 0) return this.refuse();
+    this.#space[at] = packFirst(KIND.inline, bodyBytes);
+    this.#space[at + 1] = packSecond(id, headerBytes);
+    const bodyAt = at * 4 + RECORD_HEAD_BYTES;
+    if (headerBytes > 0) this.#copy(header, bodyAt);
+    this.#copy(data, bodyAt + dataAt);
+    return this.#finish(bodyBytes);
+  }
+
+  /** Sends a header, and a descriptor of where the data is. */
+  writeSlot(id: number, header: Uint8Array, descriptor: number, dataBytes: number, dataAt: number): number {
+    const bodyBytes = SLOT_BODY_BYTES + header.length;
+    const at = this.#reserve(bodyBytes);
+    if (at < 0) return this.refuse();
+    const body = at + RECORD_HEAD_WORDS;
+    this.#space[at] = packFirst(KIND.slot, bodyBytes);
+    this.#space[at + 1] = packSecond(id, header.length);
+    this.#space[body] = descriptor;
+    this.#space[body + 1] = dataBytes;
+    this.#space[body + 2] = dataAt;
+    if (header.length > 0) this.#copy(header, body * 4 + SLOT_BODY_BYTES);
+    return this.#finish(bodyBytes);
+  }
+
+  /** Whether a record with such a body finds room. 0 or 1 load. */
+  hasRoomFor(bodyBytes: number): boolean {
+    const needed = this.#neededFor(bodyBytes);
+    return this.#known(needed) || this.#look(needed);
+  }
+
+  /** After an attempt for which there is no room: what is held back goes out, or the receiver could never make room. */
+  refuse(): number {
+    return !this.publish() || this.closed ? LANE_CLOSED : NO_ROOM;
+  }
+
+  /** Holds back what is written from now on, until {@link uncork} or until there is no more room. */
+  cork(): void {
+    this.#corked = true;
+  }
+
+  /** Publishes what was held back. Returns false where the lane is closed. */
+  uncork(): boolean {
+    this.#corked = false;
+    return this.publish();
+  }
+
+  /** Whether something is held back that is not published: corked, or the lane was closed. */
+  get holdsBack(): boolean {
+    return this.position !== this.#published;
+  }
+
+  /** Whether everything up to a position is handled. 1 load. */
+  isHandled(position: number): boolean {
+    const handled = this.#atomics.load(this.#words, head) & ~POSITION_FLAGS;
+    return ((handled - position) | 0) >= 0;
+  }
+
+  /**
+   * Announces a sleep until there is room for such a record, and looks once more; closing is looked for last, so that
+   * whoever closes later wakes this end.
+   *
+   * @returns what to sleep on; undefined where there is something to do: room, or the lane is closed.
+   */
+  sleepUntilRoom(bodyBytes: number): Step<never> | undefined {
+    return this.#sleepUntil((this.#neededFor(bodyBytes) + this.position - this.#capacity) | 0);
+  }
+
+  /** The same, until everything up to a position is handled. */
+  sleepUntilHandled(position: number): Step<never> | undefined {
+    return this.#sleepUntil(position);
+  }
+
+  #sleepUntil(handled: number): Step<never> | undefined {
+    let word = this.#atomics.load(this.#words, head);
+    // Each round but the last is one in which the receiver moved on: at most as many as there are records.
+    for (;;) {
+      this.#see(word);
+      if ((((word & ~POSITION_FLAGS) - handled) | 0) >= 0) return undefined;
+      if ((word & WAITING) !== 0) break;
+      const seen = this.#atomics.compareExchange(this.#words, head, word, word | WAITING);
+      if (seen === word) {
+        word |= WAITING;
+        break;
+      }
+      word = seen;
+    }
+    return this.closed ? undefined : { done: false, index: head, expected: word };
+  }
+
+  /** Positions that a record takes from here on, padding in front of it included. */
+  #neededFor(bodyBytes: number): number {
+    const needed = (recordBytes(bodyBytes) / UNIT_BYTES) * UNIT;
+    const toEnd = this.#capacity - (this.position & this.#mask);
+    return needed > toEnd ? toEnd + needed : needed;
+  }
+
+  /** The word of the record's place in the space, -1 where there is no room. */
+  #reserve(bodyBytes: number): number {
+    const needed = (recordBytes(bodyBytes) / UNIT_BYTES) * UNIT;
+    const inSpace = this.position & this.#mask;
+    const toEnd = this.#capacity - inSpace;
+    if (needed <= toEnd) return this.#known(needed) || this.#look(needed) ? inSpace >> 1 : -1;
+    if (!this.#known(toEnd + needed) && !this.#look(toEnd + needed)) return -1;
+    this.#space[inSpace >> 1] = PADDING;
+    this.position = (this.position + toEnd) | 0;
+    return 0;
+  }
+
+  #known(positions: number): boolean {
+    return ((this.#limit - this.position - positions) | 0) >= 0;
+  }
+
+  #look(positions: number): boolean {
+    this.#see(this.#atomics.load(this.#words, head));
+    return this.#known(positions);
+  }
+
+  #see(headWord: number): void {
+    this.#limit = ((headWord & ~POSITION_FLAGS) + this.#capacity) | 0;
+  }
+
+  #finish(bodyBytes: number): number {
+    this.position = (this.position + (recordBytes(bodyBytes) / UNIT_BYTES) * UNIT) | 0;
+    if (this.#corked || this.publish()) return SENT;
+    // As if it had never been written.
+    this.position = this.#published;
+    return LANE_CLOSED;
+  }
+
+  /** Makes everything before `position` visible: the one commit of sending. Returns false where the lane is closed. */
+  publish(): boolean {
+    const before = this.#published;
+    const next = this.position;
+    if (before === next) return true;
+    const seen = this.#atomics.compareExchange(this.#words, tail, before, next);
+    if (seen !== before && !this.#publishFlagged(seen, next)) return false;
+    this.#published = next;
+    return true;
+  }
+
+  /** The word has flags. Each is set once while the position stays, so this ends after three rounds. */
+  #publishFlagged(word: number, next: number): boolean {
+    let flagged = word;
+    for (;;) {
+      if ((flagged & CLOSED) !== 0) return false;
+      const seen = this.#atomics.compareExchange(this.#words, tail, flagged, next);
+      if (seen === flagged) break;
+      flagged = seen;
+    }
+    if ((flagged & ARMED) !== 0) this.#doorbell.ring(); // B1
+    return true;
+  }
+
+  #copy(source: Uint8Array, at: number): void {
+    const { length } = source;
+    const bytes = this.#bytes;
+    if (length > LOOP_BYTES) bytes.set(source, at);
+    else for (let i = 0; i < length; i++) bytes[at + i] = source[i]!;
+  }
+}

@@ -1,0 +1,58 @@
+import { HeddleError } from '@heddle/memory';
+import type { ContextMemory } from './context-memory.js';
+
+/**
+ * A slot of the pool to write a message into, in place: sending it moves a descriptor, and no byte of data.
+ *
+ * It is this thread's until it was sent; what is not sent has to be cancelled.
+ */
+export class Loan {
+  /** Of the data, as asked for. */
+  readonly byteLength: number;
+  /** In the segment. */
+  readonly byteOffset: number;
+  /** In the slot. */
+  readonly shift: number;
+  readonly #memory: ContextMemory;
+  #descriptor: number;
+
+  /** @param shift where the data begins in the slot. */
+  constructor(memory: ContextMemory, descriptor: number, byteLength: number, shift = 0) {
+    this.#memory = memory;
+    this.#descriptor = descriptor;
+    this.byteLength = byteLength;
+    this.shift = shift;
+    this.byteOffset = memory.pool.offset(descriptor) + shift;
+  }
+
+  /** Where to write, a new view each time. Not to be used after the loan was sent or cancelled. */
+  get data(): Uint8Array<SharedArrayBuffer> {
+    this.assertHeld();
+    return this.#memory.view(this.byteOffset, this.byteLength);
+  }
+
+  /** The slot. For sending. @throws HeddleError `ERR_HEDDLE_NOT_HOLDER` where it was sent or cancelled. */
+  assertHeld(): number {
+    if (this.#descriptor >= 0) return this.#descriptor;
+    throw new HeddleError(
+      'ERR_HEDDLE_NOT_HOLDER',
+      'This loan was sent or cancelled: ask the endpoint for another one',
+    );
+  }
+
+  /** It is the receiver's now. */
+  markSent(): void {
+    this.#descriptor = -1;
+  }
+
+  /** Gives the slot back. Nothing happens where it was sent or cancelled already. */
+  cancel(): void {
+    if (this.#descriptor < 0) return;
+    this.#memory.pool.put(this.#descriptor);
+    this.#descriptor = -1;
+  }
+
+  [Symbol.dispose](): void {
+    this.cancel();
+  }
+}

@@ -1,0 +1,189 @@
+import { HeddleError } from '@heddle/memory';
+import type { WorkerAddress } from './address.js';
+import type { ContextMemory, Lane } from './context-memory.js';
+import { Lease } from './lease.js';
+import {
+  bodyBytesOf,
+  headerBytesOf,
+  idOfRecord,
+  KIND,
+  kindOf,
+  RECORD_HEAD_BYTES,
+  SLOT_BODY_BYTES,
+  toUnits,
+} from './record.js';
+
+/**
+ * A message while its handler runs: a window on shared memory.
+ *
+ * One object is used again for every message of a worker. When the handler returns, its space goes back to the
+ * sender; so `copyTo` what you need, or `keep()` it.
+ */
+export interface Message {
+  readonly id: number;
+  /** Bytes of the data. */
+  readonly byteLength: number;
+  readonly headerByteLength: number;
+  /** Where the data begins in `memory`. With it, reading makes no object. */
+  readonly byteOffset: number;
+  readonly headerByteOffset: number;
+  /** The whole segment. */
+  readonly memory: Uint8Array<SharedArrayBuffer>;
+  /** The data in place, a new view each time. */
+  readonly data: Uint8Array<SharedArrayBuffer>;
+  readonly header: Uint8Array<SharedArrayBuffer>;
+  /** The worker that the sender's endpoint was made from: connect to it to answer. */
+  readonly sender: WorkerAddress;
+  /** Copies the data to `target` from `at` on. @returns its length. @throws RangeError where it does not fit. */
+  copyTo(target: Uint8Array, at?: number): number;
+  /**
+   * Keeps the data beyond the handler. What came in a slot is not copied; what came in the lane is, into a slot.
+   *
+   * @throws HeddleError `ERR_HEDDLE_EXHAUSTED` where that needs a slot and all are out; `ERR_HEDDLE_NOT_HOLDER` the
+   *   second time.
+   */
+  keep(): Lease;
+}
+
+const NO_SLOT = -1;
+
+/** The one message object of a worker. */
+export class MessageCursor implements Message {
+  id = 0;
+  readonly memory: Uint8Array<SharedArrayBuffer>;
+  readonly #memory: ContextMemory;
+  #lane: Lane | undefined;
+  #slot = NO_SLOT;
+  #slotAt = 0;
+  #kept = false;
+  #byteLength = 0;
+  #byteOffset = 0;
+  #headerByteLength = 0;
+  #headerByteOffset = 0;
+
+  constructor(memory: ContextMemory) {
+    this.#memory = memory;
+    this.memory = memory.memory;
+  }
+
+  /**
+   * Moves to the record at a word of a lane's space.
+   *
+   * @returns false where its slot came back to the pool, because its sender died.
+   */
+  moveTo(lane: Lane, space: Int32Array, at: number): boolean {
+    const first = space[at]!;
+    const second = space[at + 1]!;
+    const bodyAt = lane.byteOffset + at * 4 + RECORD_HEAD_BYTES;
+    this.id = idOfRecord(second);
+    this.#lane = lane;
+    this.#kept = false;
+    this.#headerByteLength = headerBytesOf(second);
+    if (kindOf(first) === KIND.inline) {
+      const dataAt = toUnits(this.#headerByteLength);
+      this.#slot = NO_SLOT;
+      this.#headerByteOffset = bodyAt;
+      this.#byteOffset = bodyAt + dataAt;
+      this.#byteLength = bodyBytesOf(first) - dataAt;
+      return true;
+    }
+    const body = at + RECORD_HEAD_BYTES / 4;
+    this.#headerByteOffset = bodyAt + SLOT_BODY_BYTES;
+    this.#byteLength = space[body + 1]!;
+    this.#slotAt = space[body + 2]!;
+    return this.#adopt(space[body]!);
+  }
+
+  #adopt(descriptor: number): boolean {
+    this.#slot = NO_SLOT;
+    if (!this.#memory.adopt(descriptor)) return false;
+    this.#slot = descriptor;
+    this.#byteOffset = this.#memory.pool.offset(descriptor) + this.#slotAt;
+    return true;
+  }
+
+  /** The handler is done: puts the slot back, unless it was kept. */
+  finish(): void {
+    this.#lane = undefined;
+    if (this.#slot === NO_SLOT) return;
+    const slot = this.#slot;
+    this.#slot = NO_SLOT;
+    this.#memory.pool.put(slot);
+  }
+
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  get headerByteLength(): number {
+    return this.#headerByteLength;
+  }
+
+  get byteOffset(): number {
+    return this.#byteOffset;
+  }
+
+  get headerByteOffset(): number {
+    return this.#headerByteOffset;
+  }
+
+  get data(): Uint8Array<SharedArrayBuffer> {
+    this.#assertCurrent();
+    return this.#memory.view(this.#byteOffset, this.#byteLength);
+  }
+
+  get header(): Uint8Array<SharedArrayBuffer> {
+    this.#assertCurrent();
+    return this.#memory.view(this.#headerByteOffset, this.#headerByteLength);
+  }
+
+  get sender(): WorkerAddress {
+    const { row, generation } = this.#assertCurrent().life.source;
+    return { heddle: 'address', segment: this.#memory.segment.id, row, generation };
+  }
+
+  copyTo(target: Uint8Array, at = 0): number {
+    if (at + this.#byteLength > target.byteLength) {
+      throw new RangeError(
+        `Data of ${this.#byteLength} bytes does not fit ${target.byteLength} bytes from ${at} on`,
+      );
+    }
+    target.set(this.data, at);
+    return this.#byteLength;
+  }
+
+  keep(): Lease {
+    this.#assertCurrent();
+    if (this.#kept) {
+      throw new HeddleError('ERR_HEDDLE_NOT_HOLDER', 'This message is kept already: it has one lease');
+    }
+    const { pool } = this.#memory;
+    let slot = this.#slot;
+    let at = this.#slotAt;
+    if (slot === NO_SLOT) {
+      const taken = pool.tryGet();
+      if (taken === null) {
+        throw new HeddleError(
+          'ERR_HEDDLE_EXHAUSTED',
+          `All ${pool.maxElems} slots of the context are out, and keeping a message from a lane takes one. context.report() says who holds them`,
+          { slots: pool.maxElems },
+        );
+      }
+      slot = taken;
+      at = 0;
+      this.memory.set(this.data, pool.offset(slot));
+    }
+    this.#slot = NO_SLOT;
+    this.#kept = true;
+    return new Lease(this.#memory, slot, at, this.#byteLength);
+  }
+
+  /** @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` where its handler has returned. */
+  #assertCurrent(): Lane {
+    if (this.#lane) return this.#lane;
+    throw new HeddleError(
+      'ERR_HEDDLE_STALE_DESCRIPTOR',
+      'This message is over: its handler has returned. Copy what you need, or keep() it',
+    );
+  }
+}

@@ -1,0 +1,12 @@
+import { exploreTests } from '@heddle/explore/vitest';
+import context from './context.explore.js';
+import entry from './entry.explore.js';
+import lane from './lane.explore.js';
+import multi from './multi.explore.js';
+import worker from './transport-worker.explore.js';
+
+exploreTests(lane);
+exploreTests(entry);
+exploreTests(context);
+exploreTests(multi);
+exploreTests(worker);

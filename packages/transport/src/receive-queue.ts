@@ -1,0 +1,225 @@
+import type { ContextMemory } from './context-memory.js';
+import { InboundLane } from './inbound-lane.js';
+import { endLaneTo } from './lane-ends.js';
+import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
+import { MessageCursor } from './message.js';
+import { bodyBytesOf } from './record.js';
+import type { WorkerRow } from './worker-row.js';
+
+/** Messages of one lane that are handled before the next lane has its turn. */
+const LANE_SHARE = 64;
+
+/** What a receive queue counts. */
+export interface ReceiveCounts {
+  /** Messages given to a handler, or refused for want of one. */
+  handled: number;
+  /** Messages whose slot came back to the pool before they were read, because their sender ended. */
+  lost: number;
+  /** Messages that a thread of this worker had begun to handle when it died. */
+  skipped: number;
+}
+
+/**
+ * All lanes that lead to one worker, as one thread sees them.
+ *
+ * **Fairness**: lanes have their turn one after the other, {@link LANE_SHARE} messages each, and of each only what was
+ * there when its turn came: a sender that floods its own lane delays the others by that much.
+ *
+ * **Thread mode multi**: a thread enters a lane, reads a batch, and leaves; nobody else is at it meanwhile. So the order
+ * of an endpoint holds for the starts of handlers. Who wants to sleep takes a lane that another thread is at for empty:
+ * **Ordering** M1: it has announced its sleep before it looks who is at the lane ↔ who leaves a lane looks once more
+ * for messages afterwards, and rings.
+ *
+ * **At most once**: that handling of a message begins is noted before anything else.
+ *
+ * **Cost** of `poll`, in Atomics calls: 1 load where nothing is new; 1 load and 1 exchange more for each lane that has
+ * something, however many messages; for each message in a slot 1 load and 1 CAS, and what the pool takes for a put, 0
+ * mostly. In thread mode multi 2 CAS and 2 loads more a lane. No object is made.
+ */
+export class ReceiveQueue {
+  readonly counts: ReceiveCounts = { handled: 0, lost: 0, skipped: 0 };
+  readonly cursor: MessageCursor;
+  readonly #memory: ContextMemory;
+  readonly #row: WorkerRow;
+  readonly #place: WorkerPlace;
+  readonly #shared: boolean;
+  #lanes: InboundLane[] = [];
+  #attention: number;
+  #turn = 0;
+
+  /** @param shared thread mode multi: other threads read the same lanes. */
+  constructor(memory: ContextMemory, place: WorkerPlace, shared = false) {
+    this.#memory = memory;
+    this.#shared = shared;
+    this.#row = memory.row(place.row);
+    this.#place = place;
+    this.cursor = new MessageCursor(memory);
+    // Different from what it is: the first poll looks at all lanes.
+    this.#attention = ~this.#row.attention;
+  }
+
+  /** Whether lanes came or ended since the last look. 1 load. */
+  get needsAttention(): boolean {
+    return this.#row.attention !== this.#attention;
+  }
+
+  /** Looks at all lanes: which lead here, and which end. Slow. */
+  attend(): void {
+    this.#attention = this.#row.attention;
+    const known = new Map(this.#lanes.map((inbound) => [inbound.lane.index, inbound]));
+    const lanes: InboundLane[] = [];
+    for (let index = 0; index < this.#memory.shape.maxLanes; index++) {
+      const { life } = this.#memory.lane(index);
+      const phase = phaseOf(life.state);
+      if ((phase !== PHASE.open && phase !== PHASE.senderGone) || !life.leadsTo(this.#place)) continue;
+      const inbound =
+        known.get(index) ?? new InboundLane(this.#memory, this.#memory.lane(index), this.#shared);
+      inbound.refresh();
+      this.#countSkipped(inbound);
+      lanes.push(inbound);
+    }
+    this.#lanes = lanes;
+  }
+
+  /** Another thread was here since: goes on where that stopped. */
+  resume(): void {
+    this.attend();
+    for (const inbound of this.#lanes) {
+      inbound.reader.resume();
+      this.#countSkipped(inbound);
+    }
+  }
+
+  #countSkipped(inbound: InboundLane): void {
+    this.counts.skipped += inbound.skipped;
+    inbound.skipped = 0;
+  }
+
+  /**
+   * Gives what is there to `handle`, up to `budget` messages. Returns how many.
+   *
+   * What `handle` throws comes through; the message that it was given counts as handled.
+   */
+  poll(handle: (message: MessageCursor) => void, budget: number): number {
+    let handled = 0;
+    let ended = false;
+    const lanes = this.#lanes;
+    const count = lanes.length;
+    for (let i = 0; i < count && handled < budget; i++) {
+      if (++this.#turn >= count) this.#turn = 0;
+      const inbound = lanes[this.#turn]!;
+      if (inbound.ending || inbound.reader.mayHaveNews) {
+        handled += this.#drain(inbound, handle, Math.min(LANE_SHARE, budget - handled));
+        if (inbound.ended) ended = true;
+      }
+    }
+    if (ended) this.#dropEnded();
+    return handled;
+  }
+
+  #drain(inbound: InboundLane, handle: (message: MessageCursor) => void, most: number): number {
+    if (this.#shared && !inbound.enter(this.#place)) return 0;
+    const { reader } = inbound;
+    let handled = 0;
+    try {
+      if (!reader.look()) return 0;
+      while (handled < most && reader.hasKnown) {
+        if (!this.begin(inbound)) continue;
+        handled++;
+        try {
+          handle(this.cursor);
+        } finally {
+          this.cursor.finish();
+        }
+      }
+    } finally {
+      this.#leave(inbound);
+    }
+    return handled;
+  }
+
+  /** Gives back what was read, and leaves a lane whose sender has gone and of which everything is read. */
+  #leave(inbound: InboundLane): void {
+    const { reader } = inbound;
+    reader.release();
+    if (inbound.ending && !reader.look()) inbound.leaveBehindSender(this.#place);
+    else if (this.#shared) this.#stepOut(inbound);
+    this.#countSkipped(inbound);
+  }
+
+  /** Lets other threads at the lane. Those who found this thread there rely on it for what came since. */
+  #stepOut(inbound: InboundLane): void {
+    inbound.lane.entry.stepOut();
+    if (!this.#row.isOpen(this.#place.generation)) {
+      endLaneTo(this.#memory, inbound.lane, this.#place);
+      inbound.ended = true;
+    } else if (inbound.reader.look()) {
+      this.#row.doorbell.ring();
+    }
+  }
+
+  /** Moves the cursor to the next message of a lane, which is there. Returns false where it was lost. */
+  begin(inbound: InboundLane): boolean {
+    const { reader, space } = inbound;
+    const at = reader.nextRecord();
+    reader.begin(bodyBytesOf(space[at]!));
+    const there = this.cursor.moveTo(inbound.lane, space, at);
+    reader.noteAdopted();
+    if (there) this.counts.handled++;
+    else this.counts.lost++;
+    return there;
+  }
+
+  /**
+   * The lane of the next message, in turn, undefined where there is none. For reading one by one: `begin`, then
+   * {@link finish}.
+   */
+  nextLane(): InboundLane | undefined {
+    const lanes = this.#lanes;
+    let found: InboundLane | undefined;
+    let ended = false;
+    for (let i = 0; i < lanes.length && !found; i++) {
+      if (++this.#turn >= lanes.length) this.#turn = 0;
+      const inbound = lanes[this.#turn]!;
+      if (!inbound.ending && !inbound.reader.mayHaveNews) continue;
+      if (!this.#shared || inbound.enter(this.#place)) {
+        if (inbound.reader.look()) found = inbound;
+        else this.#leave(inbound);
+      }
+      if (inbound.ended) ended = true;
+    }
+    if (ended) this.#dropEnded();
+    return found;
+  }
+
+  /** The message that was begun is done. */
+  finish(inbound: InboundLane): void {
+    this.cursor.finish();
+    this.#leave(inbound);
+    if (inbound.ended) this.#dropEnded();
+  }
+
+  /** Whether there is a message, or a lane to look after. */
+  get mayHaveNews(): boolean {
+    for (const { reader, ending } of this.#lanes) if (ending || reader.mayHaveNews) return true;
+    return false;
+  }
+
+  /**
+   * Asks every sender to ring for its next message. Returns false where there is one. 1 load and 1 CAS a lane; 1 load
+   * more in thread mode multi, where a lane that another thread is at counts as empty.
+   */
+  arm(): boolean {
+    for (const inbound of this.#lanes) {
+      const { reader, ending, lane } = inbound;
+      const armed = !ending && (this.#shared ? reader.arm(reader.handled) : reader.arm());
+      if (!armed && !(this.#shared && lane.entry.isOccupied(this.#memory.isAlive))) return false;
+    }
+    return true;
+  }
+
+  #dropEnded(): void {
+    this.#lanes = this.#lanes.filter((inbound) => !inbound.ended);
+    this.#turn = 0;
+  }
+}

@@ -1,0 +1,66 @@
+import type { ContextMemory } from './context-memory.js';
+import { Entry } from './entry.js';
+import { clean, endAsSender, endLanesTo, endOrphans } from './lane-ends.js';
+import { PHASE, phaseOf, tokenOf } from './lane-life.js';
+import { THREAD_MODES } from './thread-mode.js';
+import { workerRowLayout } from './transport.layout.js';
+
+/**
+ * Leaves in the name of a dead thread: its workers shut, so that nobody connects any more; lanes to them end; then
+ * its own lanes. Everyone is woken, since it may have died between a record and the doorbell.
+ *
+ * Each step can be repeated; a row is freed last, so that whoever starts again finds the lanes that are left.
+ */
+export function recoverContext(memory: ContextMemory, deadToken: number): void {
+  const { maxWorkers, maxLanes } = memory.shape;
+  for (let index = 0; index < maxWorkers; index++) {
+    const row = memory.row(index);
+    const heir = recoverEntry(memory, index, deadToken);
+    if (row.owner !== deadToken) continue;
+    if (heir !== 0) {
+      row.passOn(deadToken, heir);
+      continue;
+    }
+    const { generation } = row;
+    row.shut(generation);
+    endLanesTo(memory, { row: index, generation });
+    // A sender may not have been told that a lane ended before this run.
+    tellSourcesOf(memory, index);
+    row.free(deadToken);
+  }
+  for (let index = 0; index < maxLanes; index++) {
+    const lane = memory.lane(index);
+    lane.entry.recover(deadToken);
+    const word = lane.life.state;
+    if (tokenOf(word) !== deadToken) continue;
+    const phase = phaseOf(word);
+    if (phase === PHASE.claimed) lane.life.dropClaim(word);
+    else if (phase === PHASE.cleaning) {
+      if (lane.life.takeOverCleaning(word, memory.token)) clean(memory, lane);
+    } else endAsSender(memory, lane);
+  }
+  endOrphans(memory);
+  for (let index = 0; index < maxWorkers; index++) memory.row(index).wakeAfterDeath();
+}
+
+/** The thread that goes on with a serialized worker, 0 where the worker ends with its owner. */
+function recoverEntry(memory: ContextMemory, index: number, deadToken: number): number {
+  const row = memory.row(index);
+  const entry = new Entry(
+    memory.rowWords(index),
+    workerRowLayout.offsets.entry,
+    memory.token,
+    memory.platform,
+  );
+  entry.recover(deadToken);
+  if (row.owner !== deadToken || THREAD_MODES[row.threadMode] !== 'serialized') return 0;
+  return entry.heirOf(deadToken, memory.isAlive);
+}
+
+function tellSourcesOf(memory: ContextMemory, row: number): void {
+  for (let index = 0; index < memory.shape.maxLanes; index++) {
+    const { life } = memory.lane(index);
+    if (phaseOf(life.state) !== PHASE.receiverGone || life.receiver.row !== row) continue;
+    memory.row(life.source.row).callAttention();
+  }
+}

@@ -1,0 +1,47 @@
+import { HeddleError } from '@heddle/memory';
+
+export function closedError(what: string, facts: Readonly<Record<string, unknown>> = {}): HeddleError {
+  return new HeddleError('ERR_HEDDLE_CLOSED', `${what} is closed`, { what, ...facts });
+}
+
+export function tooLarge(what: string, byteLength: number, most: number, hint: string): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_RECORD_TOO_LARGE',
+    `${what} of ${byteLength} bytes does not fit: at most ${most}. ${hint}`,
+    { byteLength, most },
+  );
+}
+
+export function noHandler(id: number): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_NAME_UNKNOWN',
+    `A message with id ${id} came, for which this worker has no handler: it is dropped. Register it with worker.on before messages come`,
+    { id },
+  );
+}
+
+export function timedOut(what: string, facts: Readonly<Record<string, unknown>> = {}): HeddleError {
+  return new HeddleError('ERR_HEDDLE_TIMED_OUT', `${what}: the time is up`, facts);
+}
+
+export function isStale(error: unknown): boolean {
+  return (
+    error instanceof HeddleError &&
+    (error.code === 'ERR_HEDDLE_STALE_DESCRIPTOR' ||
+      error.code === 'ERR_HEDDLE_NOT_HOLDER' ||
+      error.code === 'ERR_HEDDLE_BAD_DESCRIPTOR')
+  );
+}
+
+/** @throws TypeError where it is not a Uint8Array. */
+export function assertBytes(what: string, bytes: unknown): asserts bytes is Uint8Array {
+  if (bytes instanceof Uint8Array || Object.prototype.toString.call(bytes) === '[object Uint8Array]') return;
+  throw new TypeError(`${what} is a Uint8Array; of another view, pass its bytes`);
+}
+
+/** @throws TypeError or RangeError where it is not a whole number from `least` to `most`. */
+export function assertWhole(what: string, value: unknown, least: number, most: number): number {
+  if (typeof value !== 'number') throw new TypeError(`${what} is a number, not ${typeof value}`);
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw new RangeError(`${what} is a whole number from ${least} to ${most}, not ${value}`);
+}

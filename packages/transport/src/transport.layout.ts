@@ -1,0 +1,86 @@
+import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/memory';
+import { laneLayout } from './lane.layout.js';
+
+/**
+ * What all threads of a context share, in one structure of its segment.
+ *
+ * ```
+ *  header     one line, written once, and `closed`
+ *  workers    a row for each worker that receives
+ *  lanes      words and space, one behind the other
+ * ```
+ *
+ * All lanes are there from the start as reserved memory, of which the operating system gives what is touched: a lane
+ * that was never used takes none.
+ */
+export const contextLayout = defineLayout('transport-context', 1, {
+  maxWorkers: field('creator'),
+  maxLanes: field('creator'),
+  laneBytes: field('creator'),
+  inlineBytes: field('creator'),
+  /** 1 when the context is shut down: see `shutdown`. */
+  closed: field('anyone'),
+});
+
+/** A row: a worker that receives. Rows are used again, with another generation. */
+export const workerRowLayout = defineLayout('transport-worker', 1, {
+  /** Token of the thread that created the worker, 0 for a free row. */
+  owner: field('anyone'),
+  /** Generation << 1 | open. */
+  state: field('anyone'),
+  /** Index in `THREAD_MODES`. */
+  threadMode: field('anyone'),
+  /** Goes up when a lane came, or one side of a lane is gone: look at all lanes. */
+  attention: field('anyone'),
+  doorbell: field('sleeper'),
+  /** Thread mode serialized: who is inside, or was last: see `entry.ts`. */
+  entry: field('entrant'),
+});
+
+/** Sizes that a context is made of. */
+export interface Shape {
+  readonly maxWorkers: number;
+  readonly maxLanes: number;
+  readonly laneBytes: number;
+  readonly inlineBytes: number;
+}
+
+const LANES_ALIGN = LINE_BYTES / WORD_BYTES;
+
+/** Words from a lane to the next. */
+export function laneStride(shape: Shape): number {
+  return laneLayout.wordCount + roundUp(shape.laneBytes / WORD_BYTES, LANES_ALIGN);
+}
+
+/** Word of a worker's row. */
+export function workerRowAt(row: number): number {
+  return contextLayout.wordCount + row * workerRowLayout.wordCount;
+}
+
+/** Word of a lane. */
+export function laneAt(shape: Shape, lane: number): number {
+  return workerRowAt(shape.maxWorkers) + lane * laneStride(shape);
+}
+
+/** Bytes of the structure. No bit operators: it may be larger than 2 GiB. */
+export function contextByteLength(shape: Shape): number {
+  return laneAt(shape, shape.maxLanes) * WORD_BYTES;
+}
+
+export function writeShape(words: Int32Array, shape: Shape): void {
+  const { maxWorkers, maxLanes, laneBytes, inlineBytes } = contextLayout.offsets;
+  words[maxWorkers] = shape.maxWorkers;
+  words[maxLanes] = shape.maxLanes;
+  words[laneBytes] = shape.laneBytes;
+  words[inlineBytes] = shape.inlineBytes;
+}
+
+export function readShape(words: Int32Array): Shape {
+  const { maxWorkers, maxLanes, laneBytes, inlineBytes } = contextLayout.offsets;
+  return {
+    maxWorkers: words[maxWorkers]!,
+    maxLanes: words[maxLanes]!,
+    laneBytes: words[laneBytes]!,
+    inlineBytes: words[inlineBytes]!,
+  };
+}
