@@ -61,6 +61,7 @@ export function searchDepthFirst(
   machine.begin();
   failure = machine.failure;
   if (failure === null) arrive();
+  if (outdated()) return null;
   while (failure === null && depth > 0) {
     const top = depth - 1;
     const choices = offered[top]!;
@@ -75,10 +76,10 @@ export function searchDepthFirst(
     counts.steps++;
     if (choiceKind(chosen) === KILL) counts.kills++;
     machine.step(chosen);
-    if (outdated()) return null;
     failure = machine.failure;
+    if (failure === null) arrive();
+    if (outdated()) return null;
     if (failure !== null) break;
-    arrive();
     const stop = stopReason(counts, limits);
     if (stop !== null) {
       bounds.add(stop);

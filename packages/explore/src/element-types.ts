@@ -65,3 +65,9 @@ export const INT32 = 0;
 export function elementTypeOf(construct: unknown): ElementType | undefined {
   return elementTypes.find((type) => type.construct === construct);
 }
+
+/** Whether elements of this type can be read as hints: integers that lie in one word. */
+export function isHintType(id: number): boolean {
+  const { bytes, construct } = elementTypes[id]!;
+  return bytes <= 4 && (construct as unknown) !== Float32Array;
+}

@@ -339,6 +339,21 @@ describe('hints', () => {
     expect(failure).toMatchObject({ kind: 'unsupported', reason: expect.stringContaining('range') });
   });
 
+  it.each([
+    ['Float32Array', Float32Array],
+    ['Float64Array', Float64Array],
+    ['BigInt64Array', BigInt64Array],
+  ])('a hint is an integer within one word: read as a %s it is refused', (name, type) => {
+    const failure = failureOf({
+      hints: [0],
+      threads: [(thread) => thread.view(type as typeof Float32Array)[0]],
+    });
+    expect(failure).toMatchObject({
+      kind: 'unsupported',
+      reason: expect.stringContaining(`reads a hint as a ${name}`),
+    });
+  });
+
   it('undeclared, the same read is a race', () => {
     expect(
       failureOf({ threads: [({ words }) => words[0], ({ words, atomics }) => atomics.store(words, 0, 1)] })
@@ -558,6 +573,7 @@ describe('searches', () => {
 
   it('a schedule of another model is refused', () => {
     expect(() => explore(model({ threads: lostUpdate }), { replay: '0x9' })).toThrow('not possible');
+    expect(() => explore(model({ threads: lostUpdate }), { replay: '9' })).toThrow('not possible');
     expect(() => explore(model({ threads: lostUpdate }), { replay: 'zero' })).toThrow('no step');
   });
 

@@ -1,6 +1,7 @@
-import { choiceKind, KILL } from './choice.js';
+import { type Choice, choiceKind, KILL } from './choice.js';
 import { searchDepthFirst } from './depth-first.js';
 import { EndChecks } from './end-checks.js';
+import type { Failure } from './failure.js';
 import { Machine } from './machine.js';
 import { defineModel, type Model, type Search, type UnnamedModel } from './model.js';
 import { compileModel } from './program.js';
@@ -110,8 +111,7 @@ function untilSettled(
 }
 
 function runReplay(simulation: Simulation, replay: string): TimedResult {
-  const schedule = decodeSchedule(replay);
-  const trace = settledTrace(simulation, schedule);
+  const trace = settledTrace(simulation, decodeSchedule(replay));
   const kills = trace.steps.filter((step) => choiceKind(step.choice) === KILL).length;
   const counts = { states: trace.steps.length + 1, steps: trace.steps.length, kills, ends: 1 };
   return {
@@ -124,8 +124,21 @@ function runReplay(simulation: Simulation, replay: string): TimedResult {
   };
 }
 
-/** Traces a schedule, over again where that has shown something that a state has to hold. */
+/**
+ * Traces a schedule that was given from outside.
+ *
+ * @throws RangeError where a step of it is not possible.
+ */
 export function settledTrace(simulation: Simulation, schedule: readonly ScheduleStep[]): Trace {
+  const trace = traceUntilSettled(simulation, schedule);
+  if (trace.refused === null) return trace;
+  throw new RangeError(
+    `Step ${trace.refused} of the schedule is not possible: it belongs to another model or version`,
+  );
+}
+
+/** Traces a schedule, over again where that has shown something that a state has to hold. */
+function traceUntilSettled(simulation: Simulation, schedule: readonly ScheduleStep[]): Trace {
   const checks = new EndChecks(simulation);
   for (;;) {
     const facts = simulation.factCount;
@@ -134,6 +147,10 @@ export function settledTrace(simulation: Simulation, schedule: readonly Schedule
   }
 }
 
+/**
+ * Shows a failure by the shortest schedule that was found for it and fails when it is followed: where the shortened one
+ * does not, by the one that the search found.
+ */
 function reportFailure(
   simulation: Simulation,
   search: Search,
@@ -142,19 +159,32 @@ function reportFailure(
 ): FailureReport {
   const known = { failure: result.failure!, schedule: result.schedule, shortest: false };
   const checks = new EndChecks(simulation);
-  const budget = replayed || search.preemptions !== undefined ? 0 : (search.shortestStates ?? 300_000);
+  // A bound on preemptions is none of the shortest schedule, and a livelock is as long as the bound on steps.
+  const staysAsFound = replayed || search.preemptions !== undefined || known.failure.kind === 'livelock';
+  const budget = staysAsFound ? 0 : (search.shortestStates ?? 300_000);
   const shortest = findShortest(new Machine(simulation, false), checks, known, budget);
-  const trace = settledTrace(
+  const trace = traceChoices(simulation, shortest.schedule);
+  if (trace.failure !== null) return describeFailure(trace, trace.failure, shortest.shortest);
+  const first = traceChoices(simulation, known.schedule);
+  if (first.failure !== null) return describeFailure(first, first.failure, false);
+  const reason = `${known.failure.reason}; its schedule, followed step by step, does not show that again`;
+  return describeFailure(first, { ...known.failure, reason }, false);
+}
+
+function traceChoices(simulation: Simulation, schedule: readonly Choice[]): Trace {
+  return traceUntilSettled(
     simulation,
-    shortest.schedule.map((choice) => ({ choice })),
+    schedule.map((choice) => ({ choice })),
   );
-  const { kind, reason } = trace.failure ?? shortest.failure;
+}
+
+function describeFailure(trace: Trace, { kind, reason }: Failure, shortest: boolean): FailureReport {
   return {
     kind,
     reason,
     columns: formatTrace(trace),
-    length: shortest.schedule.length,
-    shortest: shortest.shortest,
+    length: trace.steps.length,
+    shortest,
     replay: encodeSchedule(trace.steps),
   };
 }

@@ -12,7 +12,7 @@ import {
   TIME_OUT,
 } from './choice.js';
 import { Counters, clampTime } from './counters.js';
-import type { ElementValue } from './element-types.js';
+import { type ElementValue, elementTypes } from './element-types.js';
 import type { Failure } from './failure.js';
 import type { HistoryNode } from './history.js';
 import { Offers, touchesHint } from './offers.js';
@@ -139,6 +139,11 @@ export class Machine {
     return this.#offers.list(into);
   }
 
+  /** Whether a thread can take this step, be it one that only goes round in a loop, which is not among the choices. */
+  allows(step: Choice): boolean {
+    return this.#offers.allows(step);
+  }
+
   /** Does what was chosen. What it finds wrong is left in {@link failure}. */
   step(chosen: Choice): void {
     const thread = choiceThread(chosen);
@@ -207,8 +212,12 @@ export class Machine {
         return this.#readClock(node, alternative);
       case RANDOM:
         return this.program.randoms[alternative]!;
-      case READ:
-        return this.hintValues(operation)?.[alternative] ?? this.#access.perform(thread, operation);
+      case READ: {
+        const hints = this.hintValues(operation);
+        if (hints !== undefined) return hints[alternative]!;
+        this.#refuseHints(thread, operation);
+        return this.#access.perform(thread, operation);
+      }
       case READ_RANGE:
         this.#refuseHints(thread, operation);
         return this.#access.perform(thread, operation);
@@ -220,7 +229,8 @@ export class Machine {
   /** A range is read at once: there is no saying which of its hints comes late. */
   #refuseHints(thread: number, operation: Operation): void {
     if (!touchesHint(this.program, operation)) return;
-    this.#fail({ kind: 'unsupported', reason: `${this.nameOf(thread)} reads a hint as part of a range` });
+    const as = operation.kind === READ ? `a ${elementTypes[operation.type]!.name}` : 'part of a range';
+    this.#fail({ kind: 'unsupported', reason: `${this.nameOf(thread)} reads a hint as ${as}` });
   }
 
   /** The values that a plain read may give, where it is of a hint. */
@@ -231,7 +241,7 @@ export class Machine {
   /** Which of them a value is; a value that the word has not taken so far is taken for one. */
   hintAlternative(operation: Operation, value: number): number {
     if (this.hintValues(operation) === undefined) return -1;
-    this.#simulation.learnHintValue(operation.address >>> 2, value);
+    this.#simulation.learnHintElement(operation, value);
     return this.hintValues(operation)!.findIndex((known) => Number(known) === value);
   }
 

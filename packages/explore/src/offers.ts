@@ -1,5 +1,5 @@
 import { isAccess } from './access-facts.js';
-import { ABORT, type Choice, choice, KILL, STEP, STRAY_WAKE, TIME_OUT } from './choice.js';
+import { ABORT, type Choice, choice, choiceThread, KILL, STEP, STRAY_WAKE, TIME_OUT } from './choice.js';
 import { elementTypes } from './element-types.js';
 import type { HistoryNode } from './history.js';
 import type { Machine } from './machine.js';
@@ -106,7 +106,18 @@ export class Offers {
     return last >= 0 && this.canGoOn(last) ? last : -1;
   }
 
-  #offerSteps(into: Choice[], thread: number, node: HistoryNode): boolean {
+  /** Whether a thread can take this step, be it one that only goes round in a loop. */
+  allows(step: Choice): boolean {
+    const thread = choiceThread(step);
+    const { threads } = this.#machine;
+    if (thread >= threads.count || threads.status(thread) !== RUNNING) return false;
+    const steps: Choice[] = [];
+    this.#offerSteps(steps, thread, this.#machine.nodeOf(thread)!, true);
+    return steps.includes(step);
+  }
+
+  /** @param idle whether steps are offered, too, that lead into a loop which changes nothing. */
+  #offerSteps(into: Choice[], thread: number, node: HistoryNode, idle = false): boolean {
     const operation = node.operation!;
     const { randoms, clockJumps, maxClockJumps } = this.#program;
     if (operation.kind === RANDOM) {
@@ -123,7 +134,7 @@ export class Offers {
     }
     let offered = false;
     for (let index = 0; index < hints.length; index++) {
-      const next = node.maySpin ? this.#simulation.histories.next(node, hints[index]!) : undefined;
+      const next = node.maySpin && !idle ? this.#simulation.histories.next(node, hints[index]!) : undefined;
       if (next !== undefined && this.#spins.staysEndless(next)) continue;
       into.push(choice(STEP, thread, index));
       offered = true;

@@ -55,6 +55,7 @@ export function searchRandomly(
     failure = machine.failure;
     while (failure === null) {
       const goesOn = machine.choices(choices);
+      if (outdated()) return null;
       failure = machine.failure ?? attemptAlways(machine);
       if (failure !== null) break;
       if (!goesOn) {

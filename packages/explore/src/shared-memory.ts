@@ -194,3 +194,11 @@ export function elementOfWord(type: number, byte: number, word: number): Element
   const { bytes, construct } = elementTypes[type]!;
   return new construct(Int32Array.of(word).buffer)[byte / bytes]!;
 }
+
+/** The word with the element that begins at a byte of it replaced. */
+export function wordWithElement(type: number, byte: number, word: number, value: ElementValue): number {
+  const { bytes, construct } = elementTypes[type]!;
+  const words = Int32Array.of(word);
+  new construct(words.buffer)[byte / bytes] = value;
+  return words[0]!;
+}

@@ -152,7 +152,7 @@ export class SimulatedThread {
 
   /**
    * Runs a step machine to its end. While it waits, the explorer chooses between a wake, a stray wake, the
-   * time-out and the abort.
+   * time-out and the abort. Gives undefined where it was aborted and its `onAbort` says no next step.
    */
   drive<Value>(machine: Steps<Value>, options?: DriveOptions): Value;
   drive<Value>(machine: AbandonedSteps<Value>, options?: DriveOptions): Value | undefined;

@@ -1,9 +1,9 @@
 import { AccessFacts } from './access-facts.js';
-import { type ElementValue, elementTypes, INT32 } from './element-types.js';
+import { type ElementValue, elementTypes, INT32, isHintType } from './element-types.js';
 import { Histories } from './history.js';
 import { isPlain, NOW, type Operation, READ } from './operation.js';
 import type { Program } from './program.js';
-import { elementOfWord, SharedMemory } from './shared-memory.js';
+import { elementOfWord, SharedMemory, wordWithElement } from './shared-memory.js';
 import { underSimulatedGlobals } from './simulated-globals.js';
 import { StateVector } from './state-vector.js';
 import { ThreadRunner } from './thread-runner.js';
@@ -93,9 +93,10 @@ export class Simulation {
     if (this.plainBytes.size > before) this.factCount++;
   }
 
-  /** The values that this plain read of one element may give, where it is of a hint. */
+  /** The values that this plain read of one integer of at most 32 bits may give, where it is of a hint. */
   hintValuesOf(operation: Operation): readonly ElementValue[] | undefined {
     if (operation.kind !== READ || this.program.hints[operation.address >>> 2] === 0) return undefined;
+    if (!isHintType(operation.type)) return undefined;
     const values = this.hintValues.get(operation.address >>> 2)!;
     if (operation.type === INT32) return values;
     return values.map((value) => elementOfWord(operation.type, operation.address & 3, value));
@@ -107,5 +108,13 @@ export class Simulation {
     if (values.includes(value)) return;
     values.push(value);
     this.hintValueCount++;
+  }
+
+  /** Notes a value of which only the element that this operation reads is known; the rest is as at the beginning. */
+  learnHintElement(operation: Operation, value: number): void {
+    if (this.hintValuesOf(operation)!.includes(value)) return;
+    const word = operation.address >>> 2;
+    const before = this.initialWords[word]!;
+    this.learnHintValue(word, wordWithElement(operation.type, operation.address & 3, before, value));
   }
 }

@@ -42,6 +42,8 @@ export interface Trace {
   readonly threads: readonly string[];
   readonly steps: readonly TraceStep[];
   readonly failure: Failure | null;
+  /** Which step of the schedule was not possible, from 1; the trace ends before it. Null where all were. */
+  readonly refused: number | null;
   /** The words at its end. */
   readonly words: Int32Array;
   /** What each thread returned, undefined for one that has not ended. */
@@ -49,9 +51,10 @@ export interface Trace {
 }
 
 /**
- * Runs one schedule and notes what each step does. The machine is left at its end.
+ * Runs one schedule and notes what each step does, up to the first that is not possible. The machine is left at its end.
  *
- * @throws RangeError where a step of the schedule is not possible.
+ * A schedule is followed to the letter: a thread takes its step even where it only goes round in a loop, which a search
+ * does not offer. Whether it does may rest on what a search has learnt before.
  */
 export function traceSchedule(machine: Machine, checks: EndChecks, schedule: readonly ScheduleStep[]): Trace {
   const steps: TraceStep[] = [];
@@ -59,21 +62,21 @@ export function traceSchedule(machine: Machine, checks: EndChecks, schedule: rea
   machine.begin();
   let failure = machine.failure;
   let goesOn = false;
+  let refused: number | null = null;
   for (let at = 0; failure === null && at <= schedule.length; at++) {
     const next = schedule[at];
     const chosen = next === undefined ? -1 : resolve(machine, next);
     goesOn = machine.choices(choices);
     failure = machine.failure ?? attemptAlways(machine);
     if (failure !== null || next === undefined) break;
-    if (!choices.includes(chosen)) {
-      throw new RangeError(
-        `Step ${at + 1} of the schedule is not possible: it belongs to another model or version`,
-      );
+    if (!choices.includes(chosen) && !machine.allows(chosen)) {
+      refused = at + 1;
+      break;
     }
     steps.push(takeStep(machine, chosen));
     failure = machine.failure;
   }
-  if (failure === null && !goesOn) failure = checks.check(machine);
+  if (failure === null && refused === null && !goesOn) failure = checks.check(machine);
   const { program, threads } = machine;
   const named = Array.from({ length: threads.count }, (_, thread) => machine.nameOf(thread));
   const results = named.map((_, thread) => {
@@ -81,7 +84,7 @@ export function traceSchedule(machine: Machine, checks: EndChecks, schedule: rea
     return outcome?.kind === 'returned' ? outcome.value : undefined;
   });
   const words = machine.state.values.slice(0, program.wordCount);
-  return { threads: named, steps, failure, words, results };
+  return { threads: named, steps, failure, refused, words, results };
 }
 
 /** The choice that a step given from outside stands for in the present state. */
