@@ -7,5 +7,5 @@ export * from '@heddle/mpool';
 // The pool and the transport both have a lease: of an element, and of a message.
 export { Lease } from '@heddle/mpool';
 export * from '@heddle/ring';
-export * from '@heddle/transport';
 export type { Lease as MessageLease } from '@heddle/transport';
+export * from '@heddle/transport';
