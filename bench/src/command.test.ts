@@ -132,7 +132,7 @@ describe('a suite with a variant that fails and one that is skipped', () => {
         baseline: 'sound',
         module: new URL('./core/thread-group.test-worker.js', import.meta.url),
         variants: [
-          { ...counting, name: 'sound', prepare, target: { atLeast: 0.5 } },
+          { ...counting, name: 'sound', prepare, targets: [{ atLeast: 0.5 }] },
           { name: 'broken', threads: [{ workload: 'throwing' }], prepare },
           { ...counting, name: 'elsewhere', skip: 'it needs another engine' },
         ],

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { measureComparison } from './measure.js';
 import type { Plan } from './plan.js';
 import type { MeasuredVariant } from './report.js';
-import type { Comparison, ExternalVariant, RoundResult, Runner } from './suite.js';
+import {
+  CannotRunHere,
+  type Comparison,
+  type ExternalVariant,
+  type RoundResult,
+  type Runner,
+} from './suite.js';
 
 const plan: Plan = { mode: 'quick', rounds: 3, roundMs: 10, warmUpSliceMs: 1, warmUpLimitMs: 20 };
 
@@ -52,7 +58,7 @@ function run(
   return measureComparison(comparison, {
     plan: ofPlan,
     clockResolutionNs: 50,
-    open: (_, variant) => (variant as ExternalVariant).open(),
+    open: (_, variant) => (variant as ExternalVariant).open([]),
     progress,
   });
 }
@@ -123,12 +129,19 @@ describe('measureComparison', () => {
         { name: 'broken', open: track(broken) },
         { name: 'sound', open: track(() => ({})) },
         { name: 'absent', open: track(() => ({})), skip: 'not on this engine' },
+        {
+          name: 'unable',
+          open: async () => {
+            throw new CannotRunHere('no compiler');
+          },
+        },
       ]),
     );
     expect(variants[0]).toEqual({ name: 'broken', status: 'failed', reason: 'it broke' });
     expect(variants[1]).toMatchObject({ name: 'sound', status: 'measured' });
     expect(variants[1]).not.toHaveProperty('ratio');
     expect(variants[2]).toEqual({ name: 'absent', status: 'skipped', reason: 'not on this engine' });
+    expect(variants[3]).toEqual({ name: 'unable', status: 'skipped', reason: 'no compiler' });
     expect(opened).toHaveLength(2);
     expect(opened.every((runner) => runner.closed)).toBe(true);
   });
@@ -161,19 +174,54 @@ describe('measureComparison', () => {
     [{ atMost: 1.5 }, 'missed'],
     [{ atLeast: 4 }, 'missed'],
   ] as const)('judges a ratio of 2 against the target %o: %s', async (target, outcome) => {
-    const double = playing('double', () => ({ nsPerOperation: 200 }), { target });
+    const double = playing('double', () => ({ nsPerOperation: 200 }), { targets: [target] });
     const { variants } = await run(comparing([playing('baseline', () => ({})), double]));
-    expect(measured(variants)[1]!.ratio!.target).toEqual({ ...target, outcome });
+    const [report] = measured(variants)[1]!.targets;
+    expect(report).toEqual({ of: 'ratio', against: 'baseline', ...target, value: 2, outcome });
   });
 
   it('does not call a target missed where the rounds differ by more than what is missing', async () => {
     const times = [190, 200, 210];
     let round = 0;
     const wavering = playing('wavering', () => ({ nsPerOperation: times[round++ % 3]! }), {
-      target: { atMost: 1.95 },
+      targets: [{ atMost: 1.95 }],
     });
     const { variants } = await run(comparing([playing('baseline', () => ({})), wavering]));
-    expect(measured(variants)[1]!.ratio!.target!.outcome).toBe('within-spread');
+    expect(measured(variants)[1]!.targets[0]!.outcome).toBe('within-spread');
+  });
+
+  it('judges a target against another twin than that of the row, and leaves it open where that has no figures', async () => {
+    const { variants } = await run(
+      comparing([
+        playing('baseline', () => ({})),
+        playing('slow', () => ({ nsPerOperation: 400 })),
+        playing('absent', () => ({}), { skip: 'not on this engine' }),
+        playing('double', () => ({ nsPerOperation: 200 }), {
+          targets: [
+            { atMost: 0.6, against: 'slow' },
+            { atMost: 1, against: 'absent' },
+          ],
+        }),
+      ]),
+    );
+    const [, , , double] = measured(variants);
+    expect(double!.ratio!.against).toBe('baseline');
+    expect(double!.targets).toEqual([
+      { of: 'ratio', against: 'slow', atMost: 0.6, value: 0.5, outcome: 'met' },
+      { of: 'ratio', against: 'absent', atMost: 1, outcome: 'not-judged' },
+    ]);
+  });
+
+  it.each([
+    [10, [5, 5], 'met'],
+    [10, [1, 9], 'missed'],
+    [1000, [5, 5], 'not-judged'],
+  ] as const)('judges fairness over %i ms of work %o: %s', async (overMs, work, outcome) => {
+    const fair = playing('a', () => ({ work, driving: [true, true] }), {
+      targets: [{ jainAtLeast: 0.95, overMs }],
+    });
+    const { variants } = await run(comparing([fair]));
+    expect(measured(variants)[0]!.targets[0]).toMatchObject({ of: 'jain', atLeast: 0.95, outcome });
   });
 });
 

@@ -1,13 +1,15 @@
+import { judgeFairness, judgeRatio } from './judge.js';
 import type { Plan } from './plan.js';
-import type {
-  ComparisonReport,
-  MeasuredVariant,
-  RatioReport,
-  TargetReport,
-  VariantReport,
-} from './report.js';
-import { jainIndex, median, pairwiseRatios, type Summary, summarize } from './statistics.js';
-import type { Comparison, Metric, RoundResult, Runner, Variant } from './suite.js';
+import type { ComparisonReport, MeasuredVariant, RatioReport, VariantReport } from './report.js';
+import { jainIndex, median, pairwiseRatios, summarize } from './statistics.js';
+import {
+  CannotRunHere,
+  type Comparison,
+  type Metric,
+  type RoundResult,
+  type Runner,
+  type Variant,
+} from './suite.js';
 import { warmUp } from './warm-up.js';
 import { findWarnings } from './warnings.js';
 
@@ -52,7 +54,8 @@ export async function measureComparison(
       entry.runner ??= await measuring.open(comparison, entry.variant);
       await action(entry.runner);
     } catch (error) {
-      entry.unmeasured = { status: 'failed', reason: error instanceof Error ? error.message : String(error) };
+      const status = error instanceof CannotRunHere ? 'skipped' : 'failed';
+      entry.unmeasured = { status, reason: error instanceof Error ? error.message : String(error) };
       // At once: what is left of it might take a core from the others.
       await entry.runner?.close();
     }
@@ -107,8 +110,13 @@ function conclude(
     if (unmeasured) return { name, ...unmeasured };
     const against = variant.against ?? comparison.baseline;
     const own = rounds.get(name)!;
-    const twin = rounds.get(against);
-    const ratio = twin && ratioOf(variant, against, own, twin);
+    const ratioTo = (twin: string): RatioReport | undefined => {
+      const theirs = rounds.get(twin);
+      return theirs && ratioOf(twin, own, theirs);
+    };
+    const ratio = ratioTo(against);
+    const jainRounds = results.map(fairness);
+    const wallMs = median(results.map((result) => result.wallMs));
     const [first] = results;
     const report: Omit<MeasuredVariant, 'warnings'> = {
       name,
@@ -118,9 +126,14 @@ function conclude(
       rounds: own,
       slowestNs: Math.max(...results.map((result) => result.slowestNs)),
       ...(ratio && { ratio }),
-      jain: median(results.map(fairness)),
+      jain: median(jainRounds),
+      targets: (variant.targets ?? []).map((target) => {
+        if ('jainAtLeast' in target) return judgeFairness(target, jainRounds, wallMs);
+        const twin = target.against ?? against;
+        return judgeRatio(target, twin, ratioTo(twin));
+      }),
       threadReports: first!.work.map((_, index) => threadReport(results, index)),
-      wallMs: median(results.map((result) => result.wallMs)),
+      wallMs,
       figures: largestFigures(results),
     };
     return { ...report, warnings: findWarnings(report, results, warmedUp, clockResolutionNs) };
@@ -133,22 +146,9 @@ function metricValue(metric: Metric, variant: Variant, result: RoundResult): num
   return metric === 'rate' ? operationsPerSecond : operationsPerSecond * variant.bytesPerOperation!;
 }
 
-function ratioOf(variant: Variant, against: string, own: number[], twin: number[]): RatioReport {
+function ratioOf(against: string, own: number[], twin: number[]): RatioReport {
   const rounds = pairwiseRatios(own, twin);
-  const summary = summarize(rounds);
-  const { target } = variant;
-  if (!target) return { against, ...summary, rounds };
-  return { against, ...summary, rounds, target: { ...target, outcome: judge(summary, target) } };
-}
-
-function judge(
-  { median: middle, mad }: Summary,
-  bounds: NonNullable<Variant['target']>,
-): TargetReport['outcome'] {
-  const { atMost = Number.POSITIVE_INFINITY, atLeast = 0 } = bounds;
-  const beyond = Math.max(middle - atMost, atLeast - middle);
-  if (beyond <= 0) return 'met';
-  return beyond <= mad ? 'within-spread' : 'missed';
+  return { against, ...summarize(rounds), rounds };
 }
 
 function fairness(result: RoundResult): number {

@@ -54,6 +54,8 @@ export interface MeasuredVariant {
   readonly ratio?: RatioReport;
   /** Median over the rounds of the fairness among driving threads. */
   readonly jain: number;
+  /** In the order in which the variant has them. */
+  readonly targets: readonly TargetReport[];
   /** Per thread, in the order of the variant; medians over the rounds. */
   readonly threadReports: readonly ThreadReport[];
   readonly wallMs: number;
@@ -65,14 +67,21 @@ export interface MeasuredVariant {
 export interface RatioReport extends Summary {
   readonly against: string;
   readonly rounds: readonly number[];
-  readonly target?: TargetReport;
 }
 
 export interface TargetReport {
+  readonly of: 'ratio' | 'jain';
+  /** Of a ratio: the twin. */
+  readonly against?: string;
   readonly atMost?: number;
   readonly atLeast?: number;
-  /** `within-spread`: the median is beyond the bound, by less than the rounds differ. */
-  readonly outcome: 'met' | 'within-spread' | 'missed';
+  /** Median over the rounds; absent where it could not be had. */
+  readonly value?: number;
+  /**
+   * `within-spread`: the value is beyond the bound, by less than the rounds differ. `not-judged`: the twin has no
+   * figures, or the rounds were too short.
+   */
+  readonly outcome: 'met' | 'within-spread' | 'missed' | 'not-judged';
 }
 
 export interface ThreadReport {

@@ -57,7 +57,9 @@ function measure(comparison: Comparison, environment: Environment, options: RunO
     plan: options.plan,
     clockResolutionNs: environment.clockResolutionNs,
     open: (owner, variant) =>
-      'open' in variant ? variant.open() : ThreadGroup.open(owner, variant, environment.pinning),
+      'open' in variant
+        ? variant.open(environment.pinning.cores)
+        : ThreadGroup.open(owner, variant, environment.pinning),
     progress: (variant, step) => options.progress(`${place}: ${variant}, ${step}`),
   });
 }

@@ -26,6 +26,11 @@ describe('defineSuite', () => {
   it.each<[string, Comparison, RegExp]>([
     ['a baseline that is no variant', { ...sound, baseline: 'b' }, /baseline "b".*"one"/],
     ['a twin that is no variant', { ...sound, variants: [{ ...a, against: 'c' }] }, /twin "c".*variant "a"/],
+    [
+      'a twin of a target that is no variant',
+      { ...sound, variants: [{ ...a, targets: [{ atMost: 1, against: 'c' }] }] },
+      /twin "c".*variant "a"/,
+    ],
     ['two variants of one name', { ...sound, variants: [a, a] }, /"a" is used twice/],
     ['a variant without threads', { ...sound, variants: [{ ...a, threads: [] }] }, /no thread/],
     ['a variant without a worker file', { ...sound, module: undefined as never }, /no worker file/],

@@ -51,6 +51,27 @@ export interface Runner {
   close(): Promise<void>;
 }
 
+/** Bounds of the ratio to a twin. */
+export interface RatioTarget {
+  readonly atMost?: number;
+  readonly atLeast?: number;
+  /** The twin, where it is not the one that the row is divided by. */
+  readonly against?: string;
+}
+
+/** The least fairness index among the driving threads, judged where rounds last long enough to show it. */
+export interface FairnessTarget {
+  readonly jainAtLeast: number;
+  readonly overMs: number;
+}
+
+export type Target = RatioTarget | FairnessTarget;
+
+/** Thrown by the `open` of a variant that lacks something on this machine: it is skipped, with the message as reason. */
+export class CannotRunHere extends Error {
+  override readonly name = 'CannotRunHere';
+}
+
 interface VariantFacts {
   /** Named by topology and pattern: `spsc-batch64`, `mutex-4t-cs10-ncs40`. */
   readonly name: string;
@@ -58,9 +79,9 @@ interface VariantFacts {
   readonly against?: string;
   /** Only for the metric `bandwidth`. */
   readonly bytesPerOperation?: number;
-  /** Bounds of the ratio that are aimed at. A figure beyond them is marked, it fails nothing. */
-  readonly target?: { readonly atMost?: number; readonly atLeast?: number };
-  /** Why it cannot run here; absent or empty where it can. */
+  /** What is aimed at. A figure beyond a bound is marked, it fails nothing. */
+  readonly targets?: readonly Target[];
+  /** Why it cannot run here; absent or empty where it can. What `open` has to find out itself throws {@link CannotRunHere}. */
   readonly skip?: string | undefined;
 }
 
@@ -76,7 +97,8 @@ export interface ThreadVariant extends VariantFacts {
 
 /** Measured by other means: a native program, for example. */
 export interface ExternalVariant extends VariantFacts {
-  readonly open: () => Promise<Runner>;
+  /** @param cores to tie one thread each to, as far as they suffice; empty where threads are not to be tied. */
+  readonly open: (cores: readonly number[]) => Promise<Runner>;
 }
 
 export type Variant = ThreadVariant | ExternalVariant;
@@ -131,8 +153,8 @@ function checkComparison(comparison: Comparison): void {
   }
   for (const variant of comparison.variants) {
     const where = `variant "${variant.name}" of ${place}`;
-    if (variant.against !== undefined && !names.has(variant.against)) {
-      throw new TypeError(`The twin "${variant.against}" of ${where} is none of its variants`);
+    for (const twin of twinsOf(variant)) {
+      if (!names.has(twin)) throw new TypeError(`The twin "${twin}" of ${where} is none of its variants`);
     }
     if (comparison.metric === 'bandwidth' && !(variant.bytesPerOperation! > 0)) {
       throw new TypeError(`A bandwidth needs bytesPerOperation: give it to ${where}`);
@@ -141,6 +163,12 @@ function checkComparison(comparison: Comparison): void {
     if (threadCount(variant) < 1) throw new TypeError(`There is no thread in ${where}`);
     if (!(variant.module ?? comparison.module)) throw new TypeError(`There is no worker file for ${where}`);
   }
+}
+
+/** The variants that this one is divided by, where it names any. */
+function twinsOf({ against, targets = [] }: Variant): string[] {
+  const named = [against, ...targets.map((target) => ('jainAtLeast' in target ? undefined : target.against))];
+  return named.filter((name) => name !== undefined);
 }
 
 function assertDistinct(things: readonly { readonly name: string }[], place: string): void {

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import type { Environment } from './environment.js';
 import { formatDigits, formatNs, formatPercent, formatValue } from './format.js';
-import type { ComparisonReport, MeasuredVariant, Report, SuiteReport } from './report.js';
+import type { ComparisonReport, MeasuredVariant, Report, SuiteReport, TargetReport } from './report.js';
 import type { Metric } from './suite.js';
 
 /** Columns parted by space: reads the same on a terminal, in a pipe and in a document. */
@@ -98,7 +98,9 @@ function columnsFor({ metric, operation }: ComparisonReport, measured: readonly 
   const twins = new Set(measured.map((variant) => variant.ratio?.against));
   if (twins.size > 1)
     columns.push({ head: 'against', align: 'left', cell: ({ ratio }) => ratio?.against ?? '' });
-  if (measured.some((variant) => variant.ratio?.target)) columns.push({ head: 'target', cell: renderTarget });
+  if (measured.some(({ targets }) => targets.length > 0)) {
+    columns.push({ head: 'target', align: 'left', cell: renderTargets });
+  }
   const cpuKnown = measured.some(({ threadReports }) => threadReports.some(({ cpuMs }) => cpuMs !== null));
   if (measured.some((variant) => variant.threads > 1)) {
     columns.push({ head: 'threads', cell: ({ threads }) => String(threads) });
@@ -116,14 +118,21 @@ function columnsFor({ metric, operation }: ComparisonReport, measured: readonly 
   return columns;
 }
 
-function renderTarget({ ratio }: MeasuredVariant): string {
-  const target = ratio?.target;
-  if (!target) return '';
-  const bounds = [
-    target.atLeast === undefined ? '' : `≥ ${target.atLeast}`,
-    target.atMost === undefined ? '' : `≤ ${target.atMost}`,
-  ];
-  return `${bounds.filter(Boolean).join(' ')} ${target.outcome.replace('-', ' ')}`;
+/** A line for each. */
+function renderTargets({ targets, ratio }: MeasuredVariant): string {
+  return targets.map((target) => renderTarget(target, ratio?.against)).join('\n');
+}
+
+function renderTarget(
+  { of, against, atMost, atLeast, value, outcome }: TargetReport,
+  rowAgainst: string | undefined,
+): string {
+  const bounds = [atLeast === undefined ? '' : `≥ ${atLeast}`, atMost === undefined ? '' : `≤ ${atMost}`];
+  const bound = bounds.filter(Boolean).join(' ');
+  const verdict = outcome.replace('-', ' ');
+  if (of === 'jain') return `Jain ${bound} ${verdict}`;
+  if (against === rowAgainst) return `${bound} ${verdict}`;
+  return `${bound} × ${against} ${verdict}${value === undefined ? '' : ` (${formatDigits(value)})`}`;
 }
 
 /** Smallest and largest are enough where there are many threads; the JSON has them all. */

@@ -12,7 +12,7 @@ export const seam: Comparison = {
   module,
   variants: [
     alone('direct', 'crossDirect'),
-    alone('injected', 'crossInjected', { target: { atMost: 1.05 } }),
+    alone('injected', 'crossInjected', { targets: [{ atMost: 1.05 }] }),
     alone('injected-platform', 'crossPlatform'),
     // What it would cost if two implementations met in one thread: no target, nobody ships that.
     alone('injected-two-seen', 'crossTwoSeen'),
@@ -29,7 +29,7 @@ export const seamLoad: Comparison = {
   variants: [
     alone('direct', 'lookDirect'),
     // A field is read and its shape checked: about 0.2 ns, which shows beside a bare load and nowhere else.
-    alone('injected', 'lookInjected', { target: { atMost: 1.1 } }),
+    alone('injected', 'lookInjected', { targets: [{ atMost: 1.1 }] }),
     alone('injected-platform', 'lookPlatform'),
   ],
 };
