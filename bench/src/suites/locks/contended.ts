@@ -52,7 +52,7 @@ function comparison(cores: number, lengths: Lengths, roundMs: number): Compariso
   const many = few * OVERLOAD;
   return {
     name: `cs${lengths.inside}-ncs${lengths.outside}`,
-    title: `sections of ${lengths.inside} steps inside and ${lengths.outside} outside; a step is about 1.5 ns`,
+    title: `sections of ${lengths.inside} steps inside and ${lengths.outside} outside; a step is about 2 ns`,
     metric: 'rate',
     operation: 'section',
     baseline: variantName('cas-exchange', few),

@@ -17,7 +17,7 @@ export async function reader({
   const write = await openLock(shared.write);
   const inside = parameters['inside'] as number;
   const writeEvery = parameters['writeEvery'] as number;
-  let value = index;
+  let value = index + 1;
   let untilWrite = writeEvery;
   return {
     batch(operations) {

@@ -23,7 +23,7 @@ export async function section({ shared, index, parameters }: ThreadContext<Arena
   const words = new Int32Array(shared.court);
   const inside = parameters['inside'] as number;
   const outside = parameters['outside'] as number;
-  let own = index;
+  let own = index + 1;
   let done = 0;
   let longestWaitMs = 0;
 
