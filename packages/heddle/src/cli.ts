@@ -45,7 +45,6 @@ async function demo(files: string[], flags: DemoFlags): Promise<void> {
         workers: flags.workers,
         blockBytes: flags.block,
         output: flags.output,
-        json: flags.json,
         killAtBlock: flags.killAtBlock,
       },
       interrupt.signal,

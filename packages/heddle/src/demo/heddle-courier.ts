@@ -15,8 +15,6 @@ import { answersRing, BLOCK_POOL, type HeddleWorkerData, OUTPUT_POOL, tasksRing 
 import { Inbox } from './inbox.js';
 import { largestOutput } from './job.js';
 
-/** Slots for blocks: two for each worker, one that it works on and one that waits, and two that are being filled. */
-const slotsFor = (workers: number) => 4 * workers;
 /** Bytes of a record with up to four words, in a ring. */
 const RECORD_BYTES = 24;
 
@@ -59,7 +57,7 @@ export class HeddleCourier implements Courier {
     this.#options = options;
     this.#segment = Segment.create({
       // Reserved, not taken: only what is touched takes memory.
-      byteLength: 2 ** 26 + 2 * (slotsFor(workers) * blockBytes + window * outputBytes),
+      byteLength: 2 ** 26 + 2 * window * (blockBytes + outputBytes),
       maxThreads: workers + 1,
       maxStructures: 4 * (workers + 1),
     });
@@ -68,7 +66,7 @@ export class HeddleCourier implements Courier {
       ...pool,
       name: BLOCK_POOL,
       elemSize: blockBytes,
-      maxElems: slotsFor(workers),
+      maxElems: window,
     });
     if (outputBytes > 0) {
       this.#outputs = Mpool.create(this.#segment, {

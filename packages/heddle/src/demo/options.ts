@@ -16,7 +16,6 @@ export interface DemoOptions {
   readonly workers: number;
   readonly blockBytes: number;
   readonly output: string | undefined;
-  readonly json: boolean;
   /** For tests: terminate the worker that gets this block. */
   readonly killAtBlock: number | undefined;
 }
