@@ -70,8 +70,8 @@ function fail(error: unknown, json: boolean): void {
   }
   console.error(`heddle: ${message}`);
   if (!death) return;
-  const { held, after } = death;
-  console.error(`  it held ${held.length === 0 ? 'no slot of the pool' : held.join(', ')}`);
+  const { begun, unread, after } = death;
+  console.error(`  of the blocks sent to it: ${begun} begun, ${unread} not read`);
   console.error(
     `  after recovery: got ${after.got}, put ${after.put}, recovered ${after.recovered}, outstanding ${after.outstanding}`,
   );

@@ -1,5 +1,5 @@
 import { HeddleError, Segment, type SegmentHandle, type WatchableWorker } from '@heddle/memory';
-import { Mpool } from '@heddle/mpool';
+import { type Audit, Mpool } from '@heddle/mpool';
 import { assertAddress, type WorkerAddress } from './address.js';
 import { contextMemoryOf, forgetContextMemory, poolNameOf } from './context-memories.js';
 import type { ContextMemory } from './context-memory.js';
@@ -270,6 +270,11 @@ export class Context {
     return this.#pool().report();
   }
 
+  /** The pool's account of the slots: how many were got and put, who holds which. */
+  audit(): Audit {
+    return this.#pool().audit();
+  }
+
   /** How much of the context is in use. */
   usage(): { readonly workers: number; readonly lanes: number; readonly slots: number } {
     const { shape } = this.#memory;
@@ -279,7 +284,7 @@ export class Context {
     for (let lane = 0; lane < shape.maxLanes; lane++) {
       if (phaseOf(this.#memory.lane(lane).life.state) !== PHASE.free) lanes++;
     }
-    return { workers, lanes, slots: this.#pool().audit().outstanding };
+    return { workers, lanes, slots: this.audit().outstanding };
   }
 
   /**

@@ -28,7 +28,8 @@ export async function runOnEventLoop(
   while (!isOver()) {
     const sliceEnd = platform.now() + SLICE_MS;
     do {
-      while (receiver.progress() > 0 && platform.now() < sliceEnd && !isOver());
+      // What handlers resolved goes on at once, not only when the slice is over.
+      while (receiver.progress() > 0 && platform.now() < sliceEnd && !isOver()) await undefined;
     } while (!isOver() && platform.now() < sliceEnd && receiver.poll());
     if (isOver()) return;
     if (platform.now() < sliceEnd) await receiver.sleep();

@@ -52,16 +52,24 @@ export interface Courier {
   close(): Promise<PoolAccount | undefined>;
 }
 
+/** What a dead worker left behind: all of its slots came back to the pool. */
+export interface LeftOver {
+  /** Blocks that it had begun with, and those that it had not read. */
+  readonly begun: number;
+  readonly unread: number;
+  readonly after: PoolAccount;
+}
+
 /** A worker ended in the middle of its work. */
 export class WorkerDiedError extends Error {
   readonly worker: string;
-  /** What the pool knew of it at its death, and after recovery. */
-  readonly account: { readonly held: readonly string[]; readonly after: PoolAccount } | undefined;
+  /** What became of the blocks that were sent to it. */
+  readonly leftOver: LeftOver | undefined;
 
-  constructor(worker: string, cause: string, account?: WorkerDiedError['account']) {
+  constructor(worker: string, cause: string, leftOver?: LeftOver) {
     super(`${worker} ended in the middle of its work (${cause})`);
     this.name = 'WorkerDiedError';
     this.worker = worker;
-    this.account = account;
+    this.leftOver = leftOver;
   }
 }

@@ -83,8 +83,8 @@ process.once('message', (task: VariantTask) => {
   run(task).then(
     (result) => process.send!({ result } satisfies VariantMessage, () => process.disconnect()),
     (error: unknown) => {
-      const account = error instanceof WorkerDiedError ? error.account : undefined;
-      const death = account && { worker: (error as WorkerDiedError).worker, ...account };
+      const leftOver = error instanceof WorkerDiedError ? error.leftOver : undefined;
+      const death = leftOver && { worker: (error as WorkerDiedError).worker, ...leftOver };
       process.send!({ failed: describe(error), death } satisfies VariantMessage, () => process.exit(1));
     },
   );

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import type { PoolAccount, Variant } from './courier.js';
+import type { LeftOver, PoolAccount, Variant } from './courier.js';
 import type { Job } from './job.js';
 
 /** What a variant is asked to do: the first message to its process. */
@@ -27,11 +27,8 @@ export interface VariantResult {
   readonly account: PoolAccount | undefined;
 }
 
-/** A worker's death, as far as the pool tells. */
-export interface DeathReport {
+export interface DeathReport extends LeftOver {
   readonly worker: string;
-  readonly held: readonly string[];
-  readonly after: PoolAccount;
 }
 
 /** What the process of a variant says. */
