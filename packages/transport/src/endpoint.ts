@@ -4,6 +4,7 @@ import {
   HeddleError,
   runAsync,
   runBlocking,
+  type Steps,
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
@@ -167,13 +168,18 @@ export class Endpoint {
     const entry = {};
     let loan: Loan | undefined;
     queue.join(entry);
+    const untilDone = async (steps: Steps<boolean>) => {
+      if (await runAsync(steps, lane.words, platform, timeoutLeft())) return;
+      throw timedOut('There was no room in the lane', { ...this.#lane.to });
+    };
     try {
+      // First the turn, then a slot: held by one that waits behind another, it might be what that one waits for.
+      await untilDone(queue.turn(entry));
+      this.#assertOpen();
       if (!this.#travelsInline(data, header)) {
         loan = data instanceof Loan ? data : this.#fill(await pool.getAsync(timeoutLeft()), data);
       }
-      const attempt = this.#sending(id, loan ?? data, header);
-      const done = await runAsync(queue.inTurn(entry, attempt), lane.words, platform, timeoutLeft());
-      if (!done) throw timedOut('There was no room in the lane', { ...this.#lane.to });
+      await untilDone(new AttemptSteps(this.#sending(id, loan ?? data, header)));
     } catch (error) {
       if (loan !== data) loan?.cancel();
       throw error;

@@ -61,7 +61,7 @@ export class SendQueue {
     this.#waiting.push(entry);
   }
 
-  isFirst(entry: object): boolean {
+  #isFirst(entry: object): boolean {
     return this.#waiting[0] === entry;
   }
 
@@ -76,16 +76,16 @@ export class SendQueue {
     this.#atomics.notify(this.#words, head);
   }
 
-  /** The steps of an attempt that has to wait for its turn first. */
-  inTurn(entry: object, attempt: Attempt): Steps<boolean> {
+  /** The steps of waiting for one's turn, which lasts until {@link leave}. */
+  turn(entry: object): Steps<boolean> {
     return new AttemptSteps({
-      attempt: () => this.isFirst(entry) && attempt.attempt(),
-      sleep: () => (this.isFirst(entry) ? attempt.sleep() : this.#sleepForTurn(entry)),
+      attempt: () => this.#isFirst(entry),
+      sleep: () => this.#sleepForTurn(entry),
     });
   }
 
   #sleepForTurn(entry: object): Step<never> | undefined {
     const expected = this.#atomics.load(this.#words, head);
-    return this.isFirst(entry) ? undefined : { done: false, index: head, expected };
+    return this.#isFirst(entry) ? undefined : { done: false, index: head, expected };
   }
 }

@@ -247,6 +247,24 @@ describe('back-pressure', () => {
     expect(got).toEqual(Array.from({ length: sent + 4 }, (_, i) => i));
   });
 
+  it('gives slots to asynchronous sends in their order: none holds one that waits behind another', async () => {
+    const { receiver, endpoint } = make({ slots: 1 });
+    const got: number[] = [];
+    for (const id of [1, 2, 3]) receiver.on(id, () => got.push(id));
+    const only = endpoint.loan(1000)!;
+    const first = endpoint.sendAsync(1, bytes(1000));
+    const second = endpoint.sendAsync(2, bytes(1000));
+    // The slot is there now, and the first two are not awake yet.
+    only.cancel();
+    const third = endpoint.sendAsync(3, bytes(1000));
+    for (let turn = 0; turn < 100; turn++) {
+      receiver.progress();
+      await new Promise(setImmediate);
+    }
+    expect(got).toEqual([1, 2, 3]);
+    await Promise.all([first, second, third]);
+  });
+
   it('takes the largest message, and refuses larger ones with the maximum (TR-07)', () => {
     const { receiver, endpoint, context } = make({ laneBytes: 64, inlineBytes: 8 });
     const sizes: number[] = [];
