@@ -243,13 +243,16 @@ export class Endpoint {
     this.close();
   }
 
-  /** Calls `onClosed` once, where the receiver is gone. Returns whether that is so. For `progress`. */
-  report(): boolean {
-    if (!this.#lane.sweep()) return false;
-    if (this.#reported || this.#closed) return true;
+  /** Whether {@link report} is going to call `onClosed`. */
+  get hasReport(): boolean {
+    return !!this.#onClosed && !this.#reported && !this.#closed && this.#lane.sweep();
+  }
+
+  /** Calls `onClosed` once, where the receiver is gone. For `progress`. */
+  report(): void {
+    if (!this.#lane.sweep() || this.#reported || this.#closed) return;
     this.#reported = true;
     this.#onClosed?.({ address: this.address, ...(this.#lane.leftOver ?? { begun: 0, unread: 0 }) });
-    return true;
   }
 
   #attempt(id: number, data: Uint8Array | Loan, header: Uint8Array): SendStatus {

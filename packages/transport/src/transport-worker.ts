@@ -67,6 +67,8 @@ export class TransportWorker {
   readonly #polling: Polling;
   readonly #keepAlive: KeepAlive;
   #inside = false;
+  /** Receivers of endpoints may be gone, and that is not reported yet. */
+  #mayReport = false;
   /** The context was shut down: what is there is read to its end. */
   #ending = false;
   #closed = false;
@@ -336,17 +338,24 @@ export class TransportWorker {
   }
 
   #enter(): void {
-    if (this.#inside) throw handlerRuns();
-    if (this.#closed) throw closedError('This worker');
-    const changed = this.#entry?.enter();
-    this.#inside = true;
+    const passedOn = this.#stepIn();
     try {
-      if (changed || this.#queue.needsAttention) this.#attend(changed);
-      if (this.#ending && !this.#queue.mayHaveNews) throw closedError('The context');
+      this.#attend(passedOn);
+      this.#report();
+      this.#assertGoesOn();
     } catch (error) {
       this.#leave();
       throw error;
     }
+  }
+
+  /** @returns whether another thread was inside since this one was. */
+  #stepIn(): boolean {
+    if (this.#inside) throw handlerRuns();
+    if (this.#closed) throw closedError('This worker');
+    const passedOn = this.#entry?.enter() ?? false;
+    this.#inside = true;
+    return passedOn;
   }
 
   #leave(): void {
@@ -355,11 +364,19 @@ export class TransportWorker {
   }
 
   /** Lanes came or went: of this worker, of its endpoints, or the worker itself. */
-  #attend(changed = false): void {
+  #attend(passedOn: boolean): void {
+    if (!passedOn && !this.#queue.needsAttention) return;
     if (!this.#row.isOpen(this.#place.generation)) throw closedError('This worker');
-    if (changed) this.#queue.resume();
+    if (passedOn) this.#queue.resume();
     else this.#queue.attend();
     this.#ending = this.#memory.closed;
+    this.#mayReport = true;
+  }
+
+  /** Tells the program which receivers are gone. */
+  #report(): void {
+    if (!this.#mayReport) return;
+    this.#mayReport = false;
     const failures: unknown[] = [];
     for (const endpoint of [...this.#endpoints]) {
       try {
@@ -371,6 +388,11 @@ export class TransportWorker {
     if (failures.length > 0) throw failures[0];
   }
 
+  /** After a shutdown what is there is read to its end. */
+  #assertGoesOn(): void {
+    if (this.#ending && !this.#queue.mayHaveNews) throw closedError('The context');
+  }
+
   #hasNews(): boolean {
     this.#assertOpen();
     return this.#queue.needsAttention || this.#queue.mayHaveNews;
@@ -378,8 +400,12 @@ export class TransportWorker {
 
   /** Announces a sleep, then looks at everything that could end it: B1. */
   #armed(): boolean {
-    this.#enter();
+    const passedOn = this.#stepIn();
     try {
+      this.#attend(passedOn);
+      // Reporting is for progress: from here, whoever waits for the report would sleep through it.
+      if (this.#mayReport && [...this.#endpoints].some((endpoint) => endpoint.hasReport)) return false;
+      this.#assertGoesOn();
       // Others may wait for what this thread keeps back.
       this.#memory.flushPool();
       if (!this.#row.doorbell.fallAsleep()) return false;

@@ -404,6 +404,22 @@ describe('closing', () => {
     receiver.close();
   });
 
+  it('of the receiver: is told from progress alone, and no wait sleeps through it', async () => {
+    const { receiver, sender } = make();
+    const reports: unknown[] = [];
+    sender.connect(receiver.address, { onClosed: (report) => reports.push(report) });
+    sender.progress();
+    expect(sender.arm()).toBe(true);
+    receiver.close();
+    expect(sender.arm()).toBe(false);
+    expect(sender.wait()).toBe(true);
+    expect(await sender.waitAsync()).toBe(true);
+    expect(reports).toEqual([]);
+    sender.progress();
+    expect(reports).toHaveLength(1);
+    expect(sender.arm()).toBe(true);
+  });
+
   it('of the receiver, while messages are held back: their slots come back', () => {
     const { context, receiver, sender, endpoint } = make();
     endpoint.trySend(1, bytes(1000));
