@@ -26,7 +26,14 @@ describe('BatchSize', () => {
     expect(settle(new BatchSize(8), 1)).toBe(8);
   });
 
+  it('keeps to the least that makes sense', () => {
+    const size = new BatchSize(1024, 2);
+    expect(size.operations).toBe(2);
+    expect(settle(size, 1e6)).toBe(2);
+  });
+
   it.each([0, -1, 1.5, Number.NaN])('refuses a limit of %s', (largest) => {
     expect(() => new BatchSize(largest)).toThrow(RangeError);
+    expect(() => new BatchSize(8, largest)).toThrow(RangeError);
   });
 });

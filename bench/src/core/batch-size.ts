@@ -11,14 +11,17 @@ const LARGEST = 2 ** 24;
  * becomes faster while it warms up, so it is watched all the time.
  */
 export class BatchSize {
+  readonly #least: number;
   readonly #largest: number;
-  #operations = 1;
+  #operations: number;
 
-  constructor(largest: number = LARGEST) {
-    if (!Number.isInteger(largest) || largest < 1) {
-      throw new RangeError(`A batch has a whole number of operations from 1, not ${largest}`);
+  constructor(largest: number = LARGEST, least: number = 1) {
+    for (const limit of [least, largest]) {
+      if (Number.isInteger(limit) && limit >= 1) continue;
+      throw new RangeError(`A batch has a whole number of operations from 1, not ${limit}`);
     }
     this.#largest = largest;
+    this.#least = this.#operations = least;
   }
 
   get operations(): number {
@@ -29,7 +32,7 @@ export class BatchSize {
   adjust(tookNs: number): boolean {
     const before = this.#operations;
     if (tookNs < TARGET_NS / 2) this.#operations = Math.min(this.#largest, before * 2);
-    else if (tookNs > TARGET_NS * 4) this.#operations = Math.max(1, before >> 1);
+    else if (tookNs > TARGET_NS * 4) this.#operations = Math.max(this.#least, before >> 1);
     return this.#operations === before;
   }
 }

@@ -17,7 +17,7 @@ let resolveStop = () => {};
 try {
   const workload = await loadWorkload();
   // Read inside: a worker file that sets no limit leaves the default.
-  const size = new BatchSize('serve' in workload ? undefined : workload.maxBatch);
+  const size = 'serve' in workload ? new BatchSize() : new BatchSize(workload.maxBatch, workload.minBatch);
   port.on('message', (command: ThreadCommand) => {
     if (command.type === 'stop') resolveStop();
     else playRound(workload, size, command.timeMs).then((result) => answer({ type: 'round', result }), fail);

@@ -26,7 +26,7 @@ export function formatNs(valueNs: number): string {
 
 /** A value of a metric in the unit that fits it. */
 export function formatValue(metric: Metric, value: number): string {
-  if (metric === 'time') return formatNs(value);
+  if (metric === 'time' || metric === 'cpu') return formatNs(value);
   const perSecond = metric === 'rate' ? ['G/s', 'M/s', 'k/s', '/s'] : ['GB/s', 'MB/s', 'kB/s', 'B/s'];
   return scaled(value, [
     [1e9, perSecond[0]!],

@@ -63,7 +63,7 @@ export async function measureComparison(
   try {
     for (const entry of entries) {
       await attempt(entry, 'warm-up', async (runner) => {
-        entry.warmedUp = await warmUp(runner, plan);
+        entry.warmedUp = runner.warm === true || (await warmUp(runner, plan));
       });
     }
     for (let round = 0; round < plan.rounds; round++) {
@@ -80,7 +80,7 @@ export async function measureComparison(
   return { ...headOf(comparison), variants: conclude(comparison, entries, measuring.clockResolutionNs) };
 }
 
-const units = { time: 'ns', rate: 'operations/s', bandwidth: 'bytes/s' } as const;
+const units = { time: 'ns', rate: 'operations/s', bandwidth: 'bytes/s', cpu: 'ns' } as const;
 
 function headOf({
   name,
@@ -142,8 +142,16 @@ function conclude(
 
 function metricValue(metric: Metric, variant: Variant, result: RoundResult): number {
   if (metric === 'time') return result.nsPerOperation;
+  if (metric === 'cpu') return cpuNsPerOperation(result);
   const operationsPerSecond = 1e9 / result.nsPerOperation;
   return metric === 'rate' ? operationsPerSecond : operationsPerSecond * variant.bytesPerOperation!;
+}
+
+/** Not a number where the system does not tell. */
+function cpuNsPerOperation({ cpuMs, work, driving }: RoundResult): number {
+  const spentMs = cpuMs.reduce<number>((sum, ms) => sum + (ms ?? Number.NaN), 0);
+  const operations = work.reduce((sum, count, index) => sum + (driving[index] ? count : 0), 0);
+  return (spentMs * 1e6) / operations;
 }
 
 function ratioOf(against: string, own: number[], twin: number[]): RatioReport {

@@ -8,14 +8,20 @@ import type { Transferable } from 'node:worker_threads';
  * - `rate`: operations a second of all driving threads together, more is better. Where the variant has several
  *   threads, stalls count: they are part of what threads do to each other.
  * - `bandwidth`: bytes a second, otherwise as `rate`.
+ * - `cpu`: nanoseconds that all threads together spent on a core, by operations of the driving ones; less is better.
  */
-export type Metric = 'time' | 'rate' | 'bandwidth';
+export type Metric = 'time' | 'rate' | 'bandwidth' | 'cpu';
 
 /** `count` threads that run one workload of the variant's worker file. */
 export interface ThreadSpec {
   readonly workload: string;
   readonly count?: number;
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /**
+   * It only keeps a core from falling asleep: tied to the cores in their order beside the threads that work, with the
+   * lowest priority.
+   */
+  readonly background?: true;
 }
 
 /** What a variant's threads share, made anew for each run. */
@@ -23,6 +29,8 @@ export interface Prepared {
   readonly shared?: unknown;
   /** One entry a thread, in order. */
   readonly own?: readonly { readonly value: unknown; readonly transfer?: readonly Transferable[] }[];
+  /** Called when the threads have ended: what is left of it in this one. */
+  readonly release?: () => void;
 }
 
 /** What one round of a variant came to. */
@@ -47,6 +55,8 @@ export interface RoundResult {
 
 /** Something that can be measured round by round. */
 export interface Runner {
+  /** Warms up by itself in each round, if it has to at all. */
+  readonly warm?: boolean;
   round(timeMs: number): Promise<RoundResult>;
   close(): Promise<void>;
 }

@@ -18,6 +18,7 @@ const DIRECTION: Record<Metric, string> = {
   time: 'less is better',
   rate: 'more is better',
   bandwidth: 'more is better',
+  cpu: 'CPU time of all threads, less is better',
 };
 
 /** The whole report as text. */

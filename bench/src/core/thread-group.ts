@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { type Pinning, pinThread } from './pinning.js';
 import { StartLine } from './start-line.js';
@@ -6,6 +7,7 @@ import {
   type Metric,
   type RoundResult,
   type Runner,
+  type ThreadSpec,
   type ThreadVariant,
   threadCount,
 } from './suite.js';
@@ -31,6 +33,7 @@ export class ThreadGroup implements Runner {
   readonly #threads: Thread[] = [];
   readonly #name: string;
   readonly #metric: Metric;
+  #release: (() => void) | undefined;
   #failure: Error | undefined;
   /** What the present step waits for: gets each answer, or the failure. */
   #listener: { take(index: number, answer: ThreadAnswer): void; fail(error: Error): void } | undefined;
@@ -46,10 +49,7 @@ export class ThreadGroup implements Runner {
     const group = new ThreadGroup(`${comparison.name}/${variant.name}`, comparison.metric);
     try {
       const kernelIds = await group.#start(variant, (variant.module ?? comparison.module)!);
-      const spread = (variant.placement ?? 'spread') === 'spread' && kernelIds.length <= pinning.cores.length;
-      if (pinning.available && spread) {
-        await Promise.all(kernelIds.map((id, index) => id !== null && pinThread(id, pinning.cores[index]!)));
-      }
+      await place(variant, kernelIds, pinning);
       return group;
     } catch (error) {
       await group.close();
@@ -60,7 +60,8 @@ export class ThreadGroup implements Runner {
   async #start(variant: ThreadVariant, module: URL): Promise<(number | null)[]> {
     const threads = threadCount(variant);
     const prepared = variant.prepare?.(threads) ?? {};
-    const specs = variant.threads.flatMap((spec) => Array.from({ length: spec.count ?? 1 }, () => spec));
+    this.#release = prepared.release;
+    const specs = specsOf(variant);
     const kernelIds: (number | null)[] = specs.map(() => null);
     const ready = this.#expect(threads, HANG_LIMIT_MS, (index, answer) => {
       if (answer.type !== 'ready') return false;
@@ -168,6 +169,34 @@ export class ThreadGroup implements Runner {
   async close(): Promise<void> {
     this.#fail(new Error(`${this.#name} is closed`));
     await Promise.all(this.#threads.map((thread) => thread.worker.terminate()));
+    this.#release?.();
+    this.#release = undefined;
+  }
+}
+
+/** What each thread of a variant is to do. */
+function specsOf({ threads }: ThreadVariant): ThreadSpec[] {
+  return threads.flatMap((spec) => Array.from({ length: spec.count ?? 1 }, () => spec));
+}
+
+/** Ties threads to cores, those that work and those in the background apart, and puts the latter behind the others. */
+async function place(
+  variant: ThreadVariant,
+  kernelIds: readonly (number | null)[],
+  { available, cores }: Pinning,
+): Promise<void> {
+  const specs = specsOf(variant);
+  const threads = kernelIds.flatMap((id, index) =>
+    id === null ? [] : [{ id, background: specs[index]!.background === true }],
+  );
+  for (const { id } of threads.filter(({ background }) => background)) {
+    setPriority(id, constants.priority.PRIORITY_LOW);
+  }
+  if (!available || (variant.placement ?? 'spread') === 'free') return;
+  for (const background of [false, true]) {
+    const alike = threads.filter((thread) => thread.background === background);
+    if (alike.length > cores.length) continue;
+    await Promise.all(alike.map(({ id }, index) => pinThread(id, cores[index]!)));
   }
 }
 

@@ -32,12 +32,15 @@ export interface DrivingWorkload extends RoundHooks {
   batch(operations: number): number;
   /** Most operations a batch may have. 1 where each operation is to be timed on its own. */
   readonly maxBatch?: number;
+  /** Operations that cannot be parted: 2 where they are the two ways of a round trip. Default 1. */
+  readonly minBatch?: number;
 }
 
 /** As {@link DrivingWorkload}, for operations that are awaited. */
 export interface AsyncDrivingWorkload extends RoundHooks {
   batchAsync(operations: number): Promise<number>;
   readonly maxBatch?: number;
+  readonly minBatch?: number;
 }
 
 /** Answers to the drivers of a round until it is told to stop. Returns how many operations it did. */
