@@ -1,0 +1,4 @@
+import { linkWorkloads } from '../messages/link-workloads.js';
+import { messageKinds } from './message-kinds.js';
+
+export const { oneWay, roundTrip, answer, pour, drain } = linkWorkloads(messageKinds);
