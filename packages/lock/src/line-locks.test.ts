@@ -94,13 +94,15 @@ test('numbers wrap past 2^31 and 2^32', () => {
     words[next] = first;
     words[serving] = first;
     for (let number = first; number < first + PLACES; number++) {
-      words[placeIndex(number)] = roundOf(number | 0) & (2 ** 24 - 1);
+      words[placeIndex(number)] = roundOf(number | 0);
     }
     const other = new RawTicketLock(words, 2);
     other.lock();
-    for (let i = 0; i < 6; i++) expect(() => new RawTicketLock(words, 3).lock(1)).toThrow(timedOut);
-    expect(words[serving]).toBe((first + 6) | 0);
-    expect(words[next]).toBe((first + 6) | 0);
+    // Further than there are places, so that each is used by a number before and by one behind.
+    const numbers = PLACES + 6;
+    for (let i = 0; i < numbers; i++) expect(() => new RawTicketLock(words, 3).lock(0)).toThrow(timedOut);
+    expect(words[serving]).toBe((first + numbers) | 0);
+    expect(words[next]).toBe((first + numbers) | 0);
     other.unlock();
     expect(new RawTicketLock(words, 3).lock()).toBe('acquired');
   }

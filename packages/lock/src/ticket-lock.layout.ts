@@ -14,7 +14,7 @@ const PLACE_BITS = Math.log2(PLACES);
  *  next       the number that is given out next, or one that has just been; wraps at 2^32
  *  serving    the number that is first in line; wraps at 2^32
  *  places     number n stands at n % 512:
- *             free: round of the number that may take it next (24 bits)
+ *             free: round of the number that may take it next (23 bits)
  *             taken: round (5 bits) << 27 | state (2 bits) << 24 | token (24 bits)
  * ```
  */
@@ -33,7 +33,8 @@ export const PLACE_GIVEN_UP = 3 << 24;
 export const PLACE_STATE = 3 << 24;
 
 const TAG_SHIFT = 27;
-const ROUND_MASK = 2 ** 24 - 1;
+/** Rounds wrap where numbers do. */
+const ROUND_MASK = 2 ** (32 - PLACE_BITS) - 1;
 
 /** How often the places were gone through before a number. */
 export const roundOf = (number: number): number => number >>> PLACE_BITS;
