@@ -24,6 +24,7 @@ const QUEUE = 1 << 24;
  */
 export class HeirLine implements Line {
   readonly inLine = false;
+  expected = 0;
   readonly #state: StateWord;
   readonly #heir: number;
   readonly #token: number;
@@ -37,9 +38,13 @@ export class HeirLine implements Line {
     this.#token = token;
   }
 
-  join(): void {}
+  join(): void {
+    this.#isHeir = false;
+    this.#hasSlept = false;
+  }
 
-  waitFor(): { readonly index: number; readonly expected: number } | undefined {
+  /** Who is not first sleeps: nobody stays in this line to be looked at. */
+  waitFor(_sleeps: boolean): number {
     let found = this.#change(0, this.#token);
     while (found !== 0) {
       const mine = this.#hasSlept && (found & OWNER_MASK) === 0;
@@ -48,12 +53,13 @@ export class HeirLine implements Line {
       if (before === found) {
         if (mine) break;
         this.#hasSlept = true;
-        return { index: this.#heir, expected: wanted };
+        this.expected = wanted;
+        return this.#heir;
       }
       found = before === 0 ? this.#change(0, this.#token) : before;
     }
     this.#isHeir = true;
-    return undefined;
+    return 0;
   }
 
   leave(): void {

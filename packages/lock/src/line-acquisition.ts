@@ -1,61 +1,74 @@
 import type { Step, Steps } from '@heddle/memory';
-import type { Line, LinePolicy } from './line.js';
+import type { Line } from './line.js';
 import type { LockOutcome } from './lock.js';
+import { ended, GAVE_UP } from './outcome-steps.js';
 import type { OwnerAttempt } from './owner-attempt.js';
-import type { SpinBudget } from './spin-budget.js';
-import type { StateWord } from './state-word.js';
+import { SpinBudget } from './spin-budget.js';
+import { PATIENCE_MS, type StateWord } from './state-word.js';
+import { TurnSpin } from './turn-spin.js';
 import { COURTESY, RESERVED, SLEEPER } from './word-flags.js';
 
 type Next = Step<LockOutcome | null>;
 
 /**
- * A thread that takes a lock by blocking: it may look for a while, stands in line, and contends as the first in line,
- * for whom alone the lock may be RESERVED, and who alone sleeps on the state word.
+ * A thread that takes a lock by blocking: it stands in line, and contends as the first in line, for whom alone the
+ * lock may be RESERVED, and who alone sleeps on the state word.
+ *
+ * With a {@link SpinBudget} it looks for the lock for a moment before it joins the line, and so may pass others; as the
+ * first in line it lets others pass for a millisecond.
+ *
+ * With a {@link TurnSpin} the order of arrival holds: the lock is RESERVED for the line from the first on, and a
+ * thread keeps its place while it has the lock. So the next one is woken once, when it can have the lock, and RESERVED
+ * stays set until the line is empty.
+ *
+ * One object for all calls of a thread, one at a time.
  */
 export class LineAcquisition implements Steps<LockOutcome | null> {
   readonly #state: StateWord;
   readonly #line: Line;
-  readonly #policy: LinePolicy;
   readonly #attempt: OwnerAttempt;
-  readonly #spins: SpinBudget;
+  readonly #budget: SpinBudget | undefined;
+  readonly #turn: TurnSpin | undefined;
   #isFirst = false;
   #firstSince = 0;
   #steppedAside = false;
 
-  constructor(state: StateWord, line: Line, policy: LinePolicy, attempt: OwnerAttempt, spins: SpinBudget) {
+  constructor(state: StateWord, line: Line, attempt: OwnerAttempt, spin: SpinBudget | TurnSpin) {
     this.#state = state;
     this.#line = line;
-    this.#policy = policy;
     this.#attempt = attempt;
-    this.#spins = spins;
+    this.#budget = spin instanceof SpinBudget ? spin : undefined;
+    this.#turn = spin instanceof TurnSpin ? spin : undefined;
   }
 
   begin(): Next {
-    if (this.#policy.looksFirst) {
-      const taken = this.#look();
+    this.#isFirst = false;
+    this.#steppedAside = false;
+    if (this.#budget) {
+      const taken = this.#look(this.#budget);
       if (taken) return taken;
     } else {
       // Throws where the lock will never be had, before anything has changed.
       this.#attempt.take(this.#state.load());
     }
     this.#line.join();
-    return this.#queue(true);
+    return this.#queue(this.#turn);
   }
 
   onWake(): Next {
-    return this.#queue(false);
+    return this.#queue(undefined);
   }
 
   /** Gives the place up, unless the lock is to be had. */
   onTimeout(): Next {
     if (!this.#isFirst) {
       this.#leave();
-      return { done: true, value: null };
+      return GAVE_UP;
     }
     let found = this.#state.load();
     for (;;) {
       const taken = this.#takeAsFirst(found);
-      const keeps = this.#policy.staysInLine || !(found & RESERVED);
+      const keeps = this.#turn || !(found & RESERVED);
       if (taken === undefined && keeps) break;
       const before = this.#state.change(found, taken ?? found & ~RESERVED);
       if (before === found && taken !== undefined) return this.#taken(found);
@@ -63,55 +76,44 @@ export class LineAcquisition implements Steps<LockOutcome | null> {
       found = before;
     }
     this.#leave();
-    return { done: true, value: null };
+    return GAVE_UP;
   }
 
   /** Never called: a blocking call cannot be aborted. */
   onAbort(): void {}
 
   /** Looks for a moment when the lock is free, unless somebody waits already: then it would take long. */
-  #look(): Next | undefined {
-    const budget = this.#spins.next;
+  #look(budget: SpinBudget): Next | undefined {
+    const most = budget.next;
     for (let looks = 0; ; looks++) {
       const found = this.#state.load();
       const taken = this.#attempt.take(found);
       if (taken !== undefined && !(found & COURTESY) && this.#state.change(found, taken) === found) {
-        this.#spins.note(looks);
-        return { done: true, value: this.#attempt.result(found) };
+        budget.note(looks);
+        return ended(this.#attempt.result(found));
       }
-      if (looks >= budget || found & (SLEEPER | RESERVED | COURTESY)) {
-        this.#spins.note(looks);
+      if (looks >= most || found & (SLEEPER | RESERVED | COURTESY)) {
+        budget.note(looks);
         return undefined;
       }
       this.#state.platform.pause();
     }
   }
 
-  #queue(joined: boolean): Next {
+  /** @param turn how it looks before it sleeps, having just joined. */
+  #queue(turn: TurnSpin | undefined): Next {
     if (!this.#isFirst) {
-      const wait = this.#awaitTurn(joined);
-      if (wait) return this.#state.sleep(wait.index, wait.expected);
+      let index = this.#line.waitFor(turn === undefined);
+      if (index !== 0 && turn) {
+        turn.seesChange(this.#state, index, this.#line.expected);
+        index = this.#line.waitFor(true);
+      }
+      if (index !== 0) return this.#state.sleep(index, this.#line.expected);
       this.#isFirst = true;
-      if (this.#policy.patienceMs > 0) this.#firstSince = this.#state.platform.now();
-      // Who looked already has looked for long enough; the place of the first is worth another look.
-      if (joined && !this.#policy.looksFirst) this.#spin();
+      if (!this.#turn) this.#firstSince = this.#state.platform.now();
+      if (turn) this.#spin(turn);
     }
     return this.#contend();
-  }
-
-  /** Who has just joined a line in which threads stay looks for a moment before it sleeps. */
-  #awaitTurn(joined: boolean): { readonly index: number; readonly expected: number } | undefined {
-    const wait = this.#line.waitFor();
-    if (!wait || !joined || !this.#policy.staysInLine) return wait;
-    const { atomics, words, platform } = this.#state;
-    const budget = this.#spins.next;
-    let looks = 0;
-    while (looks < budget && atomics.load(words, wait.index) === wait.expected) {
-      platform.pause();
-      looks++;
-    }
-    this.#spins.note(looks);
-    return looks < budget ? this.#line.waitFor() : wait;
   }
 
   /** As the first in line: takes the lock, or sleeps until its release. */
@@ -134,17 +136,12 @@ export class LineAcquisition implements Steps<LockOutcome | null> {
     }
   }
 
-  /** Looks for a moment whether the lock becomes free, having reserved it. A hint: what follows looks again. */
-  #spin(): void {
-    const budget = this.#spins.next;
-    let looks = 0;
-    for (; looks < budget; looks++) {
-      const found = this.#state.load();
-      if (this.#takeAsFirst(found) !== undefined || found & COURTESY) break;
-      if (!(found & RESERVED)) this.#state.change(found, found | RESERVED);
-      this.#state.platform.pause();
-    }
-    this.#spins.note(looks);
+  /** Reserves a lock that somebody has, and looks for a moment whether it becomes free. A hint: what follows looks again. */
+  #spin(turn: TurnSpin): void {
+    const found = this.#state.load();
+    if (this.#takeAsFirst(found) !== undefined) return;
+    const wanted = found | RESERVED;
+    if (this.#state.change(found, wanted) === found) turn.seesChange(this.#state, this.#state.index, wanted);
   }
 
   /** What is reserved is for the first in line; where it stays in line, so does what is reserved. */
@@ -152,7 +149,7 @@ export class LineAcquisition implements Steps<LockOutcome | null> {
     try {
       const taken = this.#attempt.take(found & ~RESERVED);
       if (taken === undefined) return undefined;
-      return (taken & ~(COURTESY | SLEEPER)) | (this.#policy.staysInLine ? RESERVED : 0);
+      return (taken & ~(COURTESY | SLEEPER)) | (this.#turn ? RESERVED : 0);
     } catch (error) {
       this.#leave();
       throw error;
@@ -160,15 +157,14 @@ export class LineAcquisition implements Steps<LockOutcome | null> {
   }
 
   #outOfPatience(): boolean {
-    const { patienceMs } = this.#policy;
-    return patienceMs === 0 || this.#state.platform.now() - this.#firstSince >= patienceMs;
+    return this.#turn !== undefined || this.#state.platform.now() - this.#firstSince >= PATIENCE_MS;
   }
 
   #taken(found: number): Next {
     const { slowCounters } = this.#state;
     if (slowCounters && found & RESERVED) slowCounters.handedOver++;
-    if (!this.#policy.staysInLine) this.#leave();
-    return { done: true, value: this.#attempt.result(found) };
+    if (!this.#turn) this.#leave();
+    return ended(this.#attempt.result(found));
   }
 
   #leave(): void {

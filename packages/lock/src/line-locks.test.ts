@@ -7,10 +7,10 @@ import { McsLine } from './mcs-line.js';
 import { mcsLockLayout, nodeIndex } from './mcs-lock.layout.js';
 import { OwnerAttempt } from './owner-attempt.js';
 import { RawMcsLock, RawTicketLock } from './raw-line-locks.js';
-import { SpinBudget } from './spin-budget.js';
 import { StateWord } from './state-word.js';
 import { TicketLine } from './ticket-line.js';
 import { PLACES, placeIndex, roundOf, ticketLockLayout } from './ticket-lock.layout.js';
+import { TurnSpin } from './turn-spin.js';
 
 const KINDS = [
   { kind: 'ticket', Raw: RawTicketLock, Line: TicketLine, layout: ticketLockLayout },
@@ -29,9 +29,8 @@ describe.each(KINDS)('$kind', ({ kind, Raw, Line, layout }) => {
   const waiter = (token: number, platform: Platform = realPlatform) => {
     const { state, taskGate } = layout.offsets;
     const word = new StateWord(words, state, taskGate, platform);
-    const policy = { looksFirst: false, staysInLine: true, patienceMs: 0 };
     const attempt = new OwnerAttempt(kind, token, 0);
-    return new LineAcquisition(word, new Line(word, token), policy, attempt, new SpinBudget(0));
+    return new LineAcquisition(word, new Line(word, token), attempt, new TurnSpin(0));
   };
 
   test('threads get it in the order in which they came, and nobody passes', () => {

@@ -7,10 +7,16 @@
 export interface Line {
   /** Whether this object has a place. */
   readonly inLine: boolean;
+  /** What the word of the last {@link waitFor} held. */
+  readonly expected: number;
   /** Takes a place at the end, in one step. */
   join(): void;
-  /** Undefined when this thread is first; else the word that changes when that may be so. */
-  waitFor(): { readonly index: number; readonly expected: number } | undefined;
+  /**
+   * 0 when this thread is first; else the index of the word that changes from {@link expected} when that may be so.
+   *
+   * @param sleeps whether it is about to sleep on that word: then who changes it notifies.
+   */
+  waitFor(sleeps: boolean): number;
   /** Gives the place up, first or not, and wakes who is first then. */
   leave(): void;
   /** Gives up the place, if any, that this thread has kept while it had the lock. */
@@ -19,17 +25,4 @@ export interface Line {
   isEmpty(): boolean;
   /** Gives up the places of a dead thread, and wakes whom it may have left asleep. */
   recover(deadToken: number): void;
-}
-
-/** How a thread behaves that has to wait for its turn. */
-export interface LinePolicy {
-  /** Whether a thread looks for the lock for a moment before it joins the line, and so may pass others. */
-  readonly looksFirst: boolean;
-  /**
-   * Whether a thread keeps its place while it has the lock. Then the next one is woken once, when it can have the
-   * lock, and RESERVED, which keeps all others out, stays set until the line is empty.
-   */
-  readonly staysInLine: boolean;
-  /** How long the first in line lets others pass, in milliseconds. 0 keeps the lock for the line at once. */
-  readonly patienceMs: number;
 }

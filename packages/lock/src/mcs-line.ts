@@ -7,6 +7,7 @@ import {
   NODE_STATE,
   NODE_THROUGH,
   NODE_WAITS,
+  NODE_WATCHED,
   NODE_WORDS,
   nextTurn,
   nodeIndex,
@@ -23,18 +24,19 @@ const BEFORE = 1;
 /**
  * A line of nodes, one for each thread, in which each looks at the one before it.
  *
- * **Layout**: `mcs-lock.layout.ts`. **States** of a node in its turn: WAITS, in line; GIVEN_UP, to be passed over by
- * the one behind, which makes it THROUGH; THROUGH, not in line. A reference to an older turn is to one that is
- * through.
+ * **Layout**: `mcs-lock.layout.ts`. **States** of a node in its turn: WAITS, in line; WATCHED, the same, and the one
+ * behind sleeps on it or is about to; GIVEN_UP, to be passed over by the one behind, which makes it THROUGH; THROUGH,
+ * not in line. A reference to an older turn is to one that is through.
  *
  * **One commit**: a node joins by one CAS of `tail`, after it has written whom it stands behind. The links point
  * forward in line, and so are complete at that moment; those of the textbook are written after `tail` was exchanged,
  * and a thread that dies between the two takes everyone behind it along.
  *
- * **Ownership**: `before` by the thread of the node; its status by that thread, and from GIVEN_UP to THROUGH by the
- * one behind it. A thread that comes again while its node is still given up takes its old place.
+ * **Ownership**: `before` by the thread of the node; its status by that thread, and to WATCHED and from GIVEN_UP to
+ * THROUGH by the one behind it. A thread that comes again while its node is still given up takes its old place.
  *
- * **Ordering**: L1: status to THROUGH or GIVEN_UP, then notify ↔ the status read, then the wait on it.
+ * **Ordering**: L1: status to THROUGH or GIVEN_UP, then notify where it was WATCHED ↔ the status to WATCHED, then the
+ * wait on it.
  *
  * **Death**: recovery gives up the node of the dead thread. One that dies while it passes over another may leave two
  * that believe to be first.
@@ -47,6 +49,7 @@ export class McsLine implements Line {
   readonly #node: number;
   readonly #id: number;
   inLine = false;
+  expected = 0;
   #reference = 0;
   #before = 0;
 
@@ -83,14 +86,18 @@ export class McsLine implements Line {
     }
   }
 
-  waitFor(): { readonly index: number; readonly expected: number } | undefined {
+  waitFor(sleeps: boolean): number {
     const { atomics, words } = this.#state;
     while (this.#before !== 0) {
       const index = nodeIndex(idOfReference(this.#before));
       const status = this.#load(index);
       const standing =
         turnOfStatus(status) === turnOfReference(this.#before) ? status & NODE_STATE : NODE_THROUGH;
-      if (standing === NODE_WAITS) return { index, expected: status };
+      if (isInLine(standing)) {
+        this.expected = sleeps ? status | NODE_WATCHED : status;
+        if (status === this.expected || this.#change(index, status, this.expected)) return index;
+        continue;
+      }
       let further = 0;
       if (standing === NODE_GIVEN_UP) {
         further = this.#load(index + BEFORE);
@@ -100,26 +107,26 @@ export class McsLine implements Line {
       atomics.store(words, this.#node + BEFORE, further);
       this.#before = further;
     }
-    return undefined;
+    return 0;
   }
 
   leave(): void {
     this.inLine = false;
-    const { atomics, words } = this.#state;
-    const state = this.#before === 0 ? NODE_THROUGH : NODE_GIVEN_UP;
-    atomics.store(words, this.#node, statusOf(turnOfReference(this.#reference), state));
-    atomics.notify(words, this.#node);
+    this.#end(turnOfReference(this.#reference), this.#before === 0 ? NODE_THROUGH : NODE_GIVEN_UP);
   }
 
   /** Its node is in line only if it has the lock by it: a thread that blocks releases nothing. */
   leaveAsOwner(): void {
     this.inLine = false;
-    const { atomics, words } = this.#state;
-    if (this.#id > McsLine.capacityOf(words)) return;
+    if (this.#id > McsLine.capacityOf(this.#state.words)) return;
     const status = this.#load(this.#node);
-    if ((status & NODE_STATE) !== NODE_WAITS) return;
-    atomics.store(words, this.#node, statusOf(turnOfStatus(status), NODE_THROUGH));
-    atomics.notify(words, this.#node);
+    if (isInLine(status)) this.#end(turnOfStatus(status), NODE_THROUGH);
+  }
+
+  #end(turn: number, state: number): void {
+    const { atomics, words } = this.#state;
+    const before = atomics.exchange(words, this.#node, statusOf(turn, state));
+    if ((before & NODE_STATE) === NODE_WATCHED) atomics.notify(words, this.#node);
   }
 
   /** Walks over the nodes that are given up at the end of the line. */
@@ -139,9 +146,11 @@ export class McsLine implements Line {
     const capacity = McsLine.capacityOf(words);
     for (let id = 1; id <= capacity; id++) {
       const index = nodeIndex(id);
-      const status = this.#load(index);
-      if (id === idOf(deadToken) && (status & NODE_STATE) === NODE_WAITS) {
+      let status = id === idOf(deadToken) ? this.#load(index) : NODE_THROUGH;
+      while (isInLine(status)) {
+        // The one behind it may begin to watch it at this moment, once.
         this.#change(index, status, statusOf(turnOfStatus(status), NODE_GIVEN_UP));
+        status = this.#load(index);
       }
       atomics.notify(words, index);
     }
@@ -164,4 +173,9 @@ export class McsLine implements Line {
   #change(index: number, found: number, wanted: number): boolean {
     return this.#state.atomics.compareExchange(this.#state.words, index, found, wanted) === found;
   }
+}
+
+function isInLine(status: number): boolean {
+  const state = status & NODE_STATE;
+  return state === NODE_WAITS || state === NODE_WATCHED;
 }

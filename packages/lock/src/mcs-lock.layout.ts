@@ -24,6 +24,7 @@ export const mcsLockLayout = defineLayout('mcs', 1, {
 export const NODE_THROUGH = 0;
 export const NODE_WAITS = 1;
 export const NODE_GIVEN_UP = 2;
+export const NODE_WATCHED = 3;
 export const NODE_STATE = 3;
 
 const ID_BITS = 10;

@@ -1,17 +1,14 @@
 import { type Platform, realPlatform } from '@heddle/memory';
 import { HeirLine } from './heir-line.js';
-import type { LinePolicy } from './line.js';
 import { LineAcquisition } from './line-acquisition.js';
 import { mutexLayout } from './mutex.layout.js';
 import type { OwnerAttempt } from './owner-attempt.js';
 import { OwnerWord } from './owner-word.js';
 import { SpinBudget } from './spin-budget.js';
-import { PATIENCE_MS, StateWord } from './state-word.js';
+import { StateWord } from './state-word.js';
 import { OWNER_MASK, RESERVED } from './word-flags.js';
 
 const { state, taskGate, heir } = mutexLayout.offsets;
-
-const POLICY: LinePolicy = { looksFirst: true, staysInLine: false, patienceMs: PATIENCE_MS };
 
 /**
  * The algorithm of the mutex: a futex word with its owner's token, behind which blocked threads queue.
@@ -36,6 +33,7 @@ const POLICY: LinePolicy = { looksFirst: true, staysInLine: false, patienceMs: P
  * After: Drepper, "Futexes are tricky" (2004), for the word; Go's `sync.Mutex` for the millisecond.
  */
 export class RawMutex extends OwnerWord {
+  readonly #line: HeirLine;
   readonly #spins: SpinBudget;
 
   /**
@@ -51,21 +49,18 @@ export class RawMutex extends OwnerWord {
     kind = 'mutex',
   ) {
     super(kind, new StateWord(words, state, taskGate, platform), token);
+    this.#line = new HeirLine(this.state, heir, token);
     this.#spins = new SpinBudget(maxSpins);
   }
 
   protected override blockedSteps(attempt: OwnerAttempt): LineAcquisition {
-    return new LineAcquisition(this.state, this.#line(), POLICY, attempt, this.#spins);
+    return new LineAcquisition(this.state, this.#line, attempt, this.#spins);
   }
 
   protected override recoverWaiting(deadToken: number): void {
     const { atomics, words } = this.state;
     // In this order: a new heir, who may reserve again, comes only after the place is free.
     if ((atomics.load(words, heir) & OWNER_MASK) === deadToken) atomics.and(words, state, ~RESERVED);
-    this.#line().recover(deadToken);
-  }
-
-  #line(): HeirLine {
-    return new HeirLine(this.state, heir, this.token);
+    this.#line.recover(deadToken);
   }
 }

@@ -5,6 +5,7 @@ import {
   freeFor,
   PLACE_FIRST,
   PLACE_GIVEN_UP,
+  PLACE_SLEEPS,
   PLACE_STATE,
   PLACE_WAITS,
   PLACES,
@@ -26,7 +27,8 @@ const TAG_MASK = tagOf(-1);
  * | place          | meaning                                                                     |
  * |----------------|-----------------------------------------------------------------------------|
  * | free for r     | n has not been given out                                                    |
- * | r, WAITS, t    | t has n, and sleeps on this word or is about to                             |
+ * | r, WAITS, t    | t has n, and looks                                                          |
+ * | r, SLEEPS, t   | t has n, and sleeps on this word or is about to                             |
  * | r, FIRST, t    | t has n and was told that it is served                                      |
  * | r, GIVEN_UP, t | n is to be passed over                                                      |
  * | free for r + 1 | n is through; what is not free before n + 512 can be                        |
@@ -38,8 +40,8 @@ const TAG_MASK = tagOf(-1);
  * **Invariant**: `serving` ≤ every number taken and not through < `serving` + 512; `next` is the first number not
  * taken, or the one before it.
  *
- * **Ordering**: T1: `serving` moved on, then the place from WAITS to FIRST, then notify ↔ the place read, then
- * `serving`, then the wait on the place.
+ * **Ordering**: T1: `serving` moved on, then the place to FIRST, then notify where it was SLEEPS ↔ the place read, then
+ * `serving`, then the place to SLEEPS, then the wait on it.
  *
  * **Death**: recovery marks the places of the dead thread as given up, and does again whatever moves the line on.
  *
@@ -50,6 +52,7 @@ export class TicketLine implements Line {
   readonly #state: StateWord;
   readonly #token: number;
   inLine = false;
+  expected = 0;
   #number = 0;
   /** What its place holds since it gave it up, 0 where it did not. */
   #givenUp = 0;
@@ -91,11 +94,14 @@ export class TicketLine implements Line {
     }
   }
 
-  waitFor(): { readonly index: number; readonly expected: number } | undefined {
+  waitFor(sleeps: boolean): number {
     const index = placeIndex(this.#number);
-    const place = this.#load(index);
-    if ((place & PLACE_STATE) === PLACE_FIRST || this.#load(serving) === this.#number) return undefined;
-    return { index, expected: place };
+    for (;;) {
+      const place = this.#load(index);
+      if ((place & PLACE_STATE) === PLACE_FIRST || this.#load(serving) === this.#number) return 0;
+      this.expected = sleeps ? (place & ~PLACE_STATE) | PLACE_SLEEPS : place;
+      if (place === this.expected || this.#change(index, place, this.expected)) return index;
+    }
   }
 
   leave(): void {
@@ -114,7 +120,7 @@ export class TicketLine implements Line {
     for (;;) {
       const place = this.#load(index);
       const status = place & PLACE_STATE;
-      const mine = (place & VALUE_MASK) === this.#token && (status === PLACE_WAITS || status === PLACE_FIRST);
+      const mine = (place & VALUE_MASK) === this.#token && status !== 0 && status !== PLACE_GIVEN_UP;
       if (!mine) return;
       if (this.#change(index, place, (place & ~PLACE_STATE) | PLACE_GIVEN_UP)) break;
     }
@@ -156,14 +162,14 @@ export class TicketLine implements Line {
         if (place !== freeFor(round + 1)) return;
       } else {
         if ((place & TAG_MASK) !== tagOf(round) || status === PLACE_FIRST) return;
-        if (status === PLACE_WAITS) {
+        if (status !== PLACE_GIVEN_UP) {
           if (!this.#change(index, place, (place & ~PLACE_STATE) | PLACE_FIRST)) continue;
-          atomics.notify(words, index);
+          if (status === PLACE_SLEEPS) atomics.notify(words, index);
           return;
         }
         this.#change(index, place, freeFor(round + 1));
       }
-      if (this.#change(serving, number, number + 1)) atomics.notify(words, index);
+      this.#change(serving, number, number + 1);
     }
   }
 

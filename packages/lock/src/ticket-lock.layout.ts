@@ -15,7 +15,7 @@ const PLACE_BITS = Math.log2(PLACES);
  *  serving    the number that is first in line; wraps at 2^32
  *  places     number n stands at n % 512:
  *             free: round of the number that may take it next (23 bits)
- *             taken: round (5 bits) << 27 | state (2 bits) << 24 | token (24 bits)
+ *             taken: round (5 bits) << 27 | state (3 bits) << 24 | token (24 bits)
  * ```
  */
 export const ticketLockLayout = defineLayout('ticket', 1, {
@@ -30,7 +30,8 @@ export const ticketLockLayout = defineLayout('ticket', 1, {
 export const PLACE_WAITS = 1 << 24;
 export const PLACE_FIRST = 2 << 24;
 export const PLACE_GIVEN_UP = 3 << 24;
-export const PLACE_STATE = 3 << 24;
+export const PLACE_SLEEPS = 4 << 24;
+export const PLACE_STATE = 7 << 24;
 
 const TAG_SHIFT = 27;
 /** Rounds wrap where numbers do. */
