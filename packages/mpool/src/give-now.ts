@@ -10,10 +10,12 @@ const TRIES = 8;
  *
  * Cost, in Atomics calls: 3 where nobody else has the latch, 2 more where somebody sleeps.
  *
+ * @param descriptor any number.
  * @returns false where it is refused. Nothing has changed then.
  */
 export function giveNow(pool: PoolWords, shards: readonly Shard[], descriptor: number): boolean {
   const { format, me, regions, words } = pool;
+  if (!format.isDescriptor(descriptor)) return false;
   const slot = format.slotOf(descriptor);
   const generation = format.generationOf(descriptor);
   for (let tries = 0; tries < TRIES; tries++) {

@@ -43,6 +43,19 @@ export function leaseWord(generation: number, state: number, id: number): number
   return (generation << GENERATION_SHIFT) | (state << ID_BITS) | id;
 }
 
+/**
+ * The descriptor of a slot in the generation that its lease word says. No other number is equal to it, so comparing it
+ * checks a number whole.
+ */
+export function descriptorOfLease(lease: number, slot: number, slotBits: number): number {
+  return ((lease >>> GENERATION_SHIFT) << slotBits) | slot;
+}
+
+/** State and id of a lease word, without its generation. */
+export function withoutGeneration(lease: number): number {
+  return lease & ((STATE_MASK << ID_BITS) | ID_MASK);
+}
+
 /** The generation at its place in a lease word. */
 export function generationBits(generation: number): number {
   return generation << GENERATION_SHIFT;

@@ -1,4 +1,3 @@
-import { HeddleError } from '@heddle/memory';
 import { NONE } from './descriptor.js';
 import { giveNow } from './give-now.js';
 import type { Growth } from './growth.js';
@@ -16,7 +15,7 @@ const { closed } = mpoolLayout.offsets;
  * **States**, **ownership**, **death**: those of the one {@link Shard}.
  *
  * **Cost**, in Atomics calls, with a latch where nobody else has it: `take` 2, and 1 load more where the pool is
- * exhausted; `give` 3, and 2 more where somebody sleeps. Without a guard: 0 and 1.
+ * exhausted; `give` 3, and 2 more where somebody sleeps.
  *
  * **When not to use it**: where several threads get and put at once. They take turns.
  */
@@ -26,11 +25,8 @@ export class ListPolicy implements Policy {
   readonly #shard: Shard;
   readonly #shards: readonly Shard[];
   readonly #words: Int32Array;
-  readonly #mayUse: boolean;
 
-  /** @param owner token of the only thread that may use it, 0 where any may. */
-  constructor(pool: PoolWords, growth: Growth, owner = 0) {
-    this.#mayUse = owner === 0 || owner === pool.me.token;
+  constructor(pool: PoolWords, growth: Growth) {
     this.#pool = pool;
     this.#growth = growth;
     this.#shard = growth.shard;
@@ -47,7 +43,6 @@ export class ListPolicy implements Policy {
   }
 
   #takeListed(): number {
-    this.assertMayUse();
     this.#shard.acquire();
     const descriptor = this.#words[closed] === 0 ? this.#shard.lease(LEASE.held, this.#pool.me.id) : NONE;
     this.#shard.release();
@@ -55,22 +50,16 @@ export class ListPolicy implements Policy {
   }
 
   give(descriptor: number): boolean {
-    this.assertMayUse();
     return giveNow(this.#pool, this.#shards, descriptor);
   }
 
-  assertMayUse(): void {
-    if (this.#mayUse) return;
-    throw new HeddleError(
-      'ERR_HEDDLE_WRONG_THREAD',
-      `Thread ${this.#pool.me.id} cannot use a pool of policy "owner" that another thread made: choose policy "sharded"`,
-      { thread: this.#pool.me.id },
-    );
-  }
+  assertMayUse(): void {}
 
   hasPut(): boolean {
     return false;
   }
 
   flush(): void {}
+
+  empty(): void {}
 }

@@ -133,7 +133,8 @@ export function regionsOf(shape: Shape): Regions {
   const seatsAt = mpoolLayout.wordCount + shards * shardLayout.wordCount;
   const seatWords = seatLayout.wordCount + roundUp(magazine, LINE_WORDS);
   const leases = seatsAt + seats * seatWords;
-  const links = leases + roundUp(slotCapacity, LINE_WORDS);
+  // A word for each slot that a descriptor can name, there or not, so that a put need not ask which there are.
+  const links = leases + roundUp(1 << (32 - Math.clz32(slotCapacity - 1)), LINE_WORDS);
   const chunks = links + roundUp(slotCapacity, LINE_WORDS);
   const lock = chunks + roundUp(maxChunks * CHUNK_WORDS, LINE_WORDS);
   const end = lock + lockWords;

@@ -66,7 +66,8 @@ export class Mpool {
   readonly elemSize: number;
   /** Elements that can be out at the same time. */
   readonly maxElems: number;
-  readonly segment: Segment;
+  // Not defined before it is set: the engine would check at each use what it is.
+  declare readonly segment: Segment;
   readonly #thread: PoolThread;
   readonly #policy: Policy;
   readonly #format: DescriptorFormat;
@@ -227,7 +228,7 @@ export class Mpool {
    */
   put(descriptor: number): void {
     this.segment.assertAttached();
-    if (!this.#format.isDescriptor(descriptor) || !this.#policy.give(descriptor)) this.#putSlow(descriptor);
+    if (typeof descriptor !== 'number' || !this.#policy.give(descriptor)) this.#putSlow(descriptor);
   }
 
   /**
@@ -335,7 +336,7 @@ export class Mpool {
   shrink(): number {
     this.segment.assertAttached();
     this.#policy.assertMayUse();
-    this.#policy.flush();
+    this.#policy.empty();
     const { growth, shards } = this.#thread;
     const dropped = holdingAll(shards, () => growth.dropFreeChunks(shards));
     return dropped.reduce((sum, { elems }) => sum + elems * growth.stride, 0);
@@ -371,7 +372,7 @@ export class Mpool {
   close(): void {
     this.segment.assertAttached();
     this.#policy.assertMayUse();
-    this.#policy.flush();
+    this.#policy.empty();
     if (closePool(this.#thread, () => this.#cleanup())) return;
     const audit = this.audit();
     throw new HeddleError(

@@ -9,6 +9,7 @@ export interface Policy {
   /**
    * Takes a descriptor back.
    *
+   * @param descriptor any number: whether it is one is found out here.
    * @returns false where it is refused. Nothing has changed then.
    */
   give(descriptor: number): boolean;
@@ -18,6 +19,8 @@ export interface Policy {
   assertMayUse(): void;
   /** Sends off what this thread holds back, so that every thread can get it. */
   flush(): void;
+  /** {@link flush}, and what only this thread could get: before the pool shrinks or closes. */
+  empty(): void;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface Policy {
  * | `sharded`    | any thread, at any time     | a list for each thread, and a magazine before it             |
  * | `locked`     | any thread, at any time     | one list, under a lock of choice                             |
  * | `serialized` | any thread, one at a time   | one list; two at a time are an error                         |
- * | `owner`      | the thread that made it     | one list, no Atomics; a put on another thread is an error    |
+ * | `owner`      | the thread that made it     | a private stack, no Atomics; a put elsewhere is an error     |
  * | `unsafe`     | the thread that made it     | one list, and nothing finds out who else does                |
  */
 export const POLICIES = ['sharded', 'locked', 'serialized', 'owner', 'unsafe'] as const;

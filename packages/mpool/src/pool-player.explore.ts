@@ -302,7 +302,7 @@ export class Player {
   }
 
   shrink(): void {
-    this.#policy.flush();
+    this.#policy.empty();
     const { growth, shards } = this.#parts;
     holdingAll(shards, () => growth.dropFreeChunks(shards));
   }

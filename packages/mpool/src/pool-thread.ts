@@ -5,6 +5,7 @@ import { ListPolicy } from './list-policy.js';
 import { LockGuard } from './lock-guard.js';
 import { mpoolLayout, shardLayout } from './mpool.layout.js';
 import { OverlapGuard } from './overlap-guard.js';
+import { OwnerPolicy } from './owner-policy.js';
 import type { Policy } from './policy.js';
 import { readHeader } from './pool-header.js';
 import type { PoolPlan } from './pool-options.js';
@@ -107,5 +108,6 @@ export function guardOf(plan: PoolPlan, pool: PoolWords): Guard | undefined {
 export function policyOf(plan: PoolPlan, pool: PoolWords, growth: Growth, shards: readonly Shard[]): Policy {
   if (plan.policy === 'sharded') return new ShardedPolicy(pool, growth, shards);
   if (plan.policy === 'unsafe') return new UnsafePolicy(pool, growth);
-  return new ListPolicy(pool, growth, plan.policy === 'owner' ? pool.words[mpoolLayout.offsets.owner] : 0);
+  if (plan.policy === 'owner') return new OwnerPolicy(pool, growth);
+  return new ListPolicy(pool, growth);
 }

@@ -175,6 +175,10 @@ export class ShardedPolicy implements Policy {
     this.#emptyMagazine();
   }
 
+  empty(): void {
+    this.flush();
+  }
+
   /** Sends the puts in the seat to the shards that govern them, one latch at a time. */
   #sendOff(): void {
     let left = this.#pending;

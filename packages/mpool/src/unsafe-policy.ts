@@ -30,6 +30,7 @@ export class UnsafePolicy implements Policy {
 
   give(descriptor: number): boolean {
     const { format, regions, words, me } = this.#pool;
+    if (!format.isDescriptor(descriptor)) return false;
     const slot = format.slotOf(descriptor);
     const gotBy = words[regions.links + slot];
     const generation = generationOfLease(words[regions.leases + slot]!);
@@ -46,4 +47,6 @@ export class UnsafePolicy implements Policy {
   assertMayUse(): void {}
 
   flush(): void {}
+
+  empty(): void {}
 }

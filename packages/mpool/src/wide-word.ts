@@ -9,6 +9,13 @@ export function addWide(words: Int32Array, index: number, amount: number): void 
   else if (low < 0) words[index + 1]!--;
 }
 
+/** The same, by 1. */
+export function incrementWide(words: Int32Array, index: number): void {
+  const low = (words[index]! + 1) | 0;
+  words[index] = low;
+  if (low === 0) words[index + 1]!++;
+}
+
 export function readWide(words: Int32Array, index: number): number {
   return words[index + 1]! * 2 ** 32 + (words[index]! >>> 0);
 }
