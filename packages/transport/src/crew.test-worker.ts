@@ -1,8 +1,6 @@
 import type { Worker } from 'node:worker_threads';
-import { Mpool } from '@heddle/mpool';
 import { expect, onTestFinished } from 'vitest';
 import type { Context } from './context.js';
-import { poolNameOf } from './context-memories.js';
 import { ALL, ON_PURPOSE, PHASES, ROW_WORDS, TELL } from './mate.test-worker.js';
 
 /** Nothing moved for so long: a hang. No test passes because of it. */
@@ -118,8 +116,7 @@ export class Crew {
   assertConserved(use: { workers?: number; lanes?: number } = {}): void {
     const { workers = 0, lanes = 0 } = use;
     expect(this.#context.usage(), this.picture()).toEqual({ workers, lanes, slots: 0 });
-    const pool = Mpool.open(this.#context.segment, poolNameOf(this.#context.name));
-    const audit = pool.audit();
+    const audit = this.#context.audit();
     expect(audit, this.#context.report()).toMatchObject({
       outstanding: 0,
       unreachable: [],

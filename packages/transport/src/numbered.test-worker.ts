@@ -4,13 +4,16 @@ import type { Message } from './message.js';
 export class Numbered {
   /** Messages that were as they should be. */
   received = 0;
-  readonly maxBytes: number;
+  readonly #maxBytes: number;
+  readonly #least: number;
   readonly #scratch: Uint8Array;
   readonly #words: Int32Array;
   readonly #next = new Map<number, number>();
 
-  constructor(maxBytes: number) {
-    this.maxBytes = maxBytes;
+  /** @param least bytes: then all sizes from there on are equally frequent. */
+  constructor(maxBytes: number, least = 0) {
+    this.#maxBytes = maxBytes;
+    this.#least = least;
     const buffer = new ArrayBuffer(Math.ceil(maxBytes / 4) * 4);
     this.#scratch = new Uint8Array(buffer, 0, maxBytes);
     this.#words = new Int32Array(buffer);
@@ -20,8 +23,9 @@ export class Numbered {
   data(sender: number, sequence: number): Uint8Array {
     let x = Math.imul(sequence + sender * 7919 + 1, 0x9e3779b1);
     const sort = (x >>> 28) & 15;
-    const range = sort < 10 ? 32 : sort < 14 ? 256 : sort < 15 ? 2048 : this.maxBytes;
-    const length = ((x >>> 4) & 0xffffff) % (Math.min(range, this.maxBytes) + 1);
+    const range = this.#least > 0 || sort === 15 ? this.#maxBytes : sort < 10 ? 32 : sort < 14 ? 256 : 2048;
+    const most = Math.min(range, this.#maxBytes);
+    const length = this.#least + (((x >>> 4) & 0xffffff) % (most - this.#least + 1));
     for (let i = 0; i < length / 4; i++) {
       x = (Math.imul(x, 1664525) + 1013904223) | 0;
       this.#words[i] = x;
