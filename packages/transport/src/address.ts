@@ -14,7 +14,7 @@ export const ADDRESS_BYTES = 20;
 
 const MAGIC = 0x48444c41;
 const MAX_ROW = 0xffff;
-const MAX_GENERATION = 2 ** 31 - 1;
+export const MAX_GENERATION = 2 ** 31 - 1;
 
 /**
  * An address as {@link ADDRESS_BYTES} bytes, big-endian: magic "HDLA", row, generation, the 8 bytes of the segment's id.

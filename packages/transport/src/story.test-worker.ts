@@ -1,14 +1,11 @@
 import { parentPort } from 'node:worker_threads';
 import type { WorkerAddress } from './address.js';
-import type { Context } from './context.js';
-import { contextMemoryOf } from './context-memories.js';
-import { laneLayout, UNIT, UNIT_BYTES } from './lane.layout.js';
+import { carry } from './carry.test-worker.js';
 import type { LeaseHandle } from './lease.js';
 import { ALL, DATA, type Mate, type MateData, PHASES, receive, runRole, TELL } from './mate.test-worker.js';
 import type { Message } from './message.js';
 import { headerOf, Numbered, readHeader } from './numbered.test-worker.js';
 import type { ThreadMode } from './thread-mode.js';
-import { contextLayout } from './transport.layout.js';
 import type { TransportWorker } from './transport-worker.js';
 
 export interface StoryData extends MateData {
@@ -38,24 +35,6 @@ export const STORY = { handed: 3, consumed: 4, lock: 5, inside: 6 } as const;
 export const OVERLAPS = TELL.first;
 
 const LEFT = PHASES.indexOf('closing');
-const { tail, head, begun, adopted } = laneLayout.offsets;
-
-/** Makes each lane that this thread opens begin where one is that has carried so many bytes, a multiple of 8. */
-export function carry(context: Context, carried: number): void {
-  const { segment, name } = context;
-  const memory = contextMemoryOf(segment, segment.openStructure(name, contextLayout));
-  const position = ((carried / UNIT_BYTES) * UNIT) % 2 ** 32;
-  for (let index = 0; index < memory.shape.maxLanes; index++) {
-    const { life, words } = memory.lane(index);
-    const claim = life.claim.bind(life);
-    life.claim = (token) => {
-      if (!claim(token)) return false;
-      for (const at of [tail, head, begun, adopted]) words[at] = position;
-      return true;
-    };
-  }
-}
-
 /** Sends batches: written in place, or copied in, in turn. Its header has the place in a stream of `carried` bytes and more. */
 async function server(mate: Mate, data: StoryData): Promise<void> {
   carry(mate.context, data.carried);

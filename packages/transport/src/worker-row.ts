@@ -1,4 +1,5 @@
 import { type Platform, realPlatform } from '@heddle/memory';
+import { MAX_GENERATION } from './address.js';
 import { Doorbell } from './doorbell.js';
 import { workerRowLayout } from './transport.layout.js';
 
@@ -10,7 +11,7 @@ const OPEN = 1;
  * The row of a worker in its context: who owns it, whether it is open, and how to get its attention.
  *
  * **States**: `owner` 0 is free; a token claims it by CAS. `state` is generation << 1 | open: an address holds the
- * generation, so one of an earlier worker in this row leads nowhere.
+ * generation, so one of an earlier worker in this row leads nowhere. After the last generation comes 0.
  *
  * **Death** of the owner: recovery closes the row, ends its lanes, then frees it.
  */
@@ -29,7 +30,7 @@ export class WorkerRow {
   /** Takes a free row. Returns the generation that it has from now on, or -1 where it is not free. */
   claim(token: number, mode: number): number {
     if (this.#atomics.compareExchange(this.#words, owner, 0, token) !== 0) return -1;
-    const generation = (this.#atomics.load(this.#words, state) >>> 1) + 1;
+    const generation = ((this.#atomics.load(this.#words, state) >>> 1) + 1) & MAX_GENERATION;
     this.#atomics.store(this.#words, threadMode, mode);
     this.#atomics.store(this.#words, entry, 0);
     this.#atomics.store(this.#words, doorbell, 0);
