@@ -6,7 +6,7 @@ export function formatDigits(value: number): string {
   if (magnitude === 0) return '0';
   if (magnitude >= 100) return value.toFixed(0);
   if (magnitude >= 10) return value.toFixed(1);
-  return magnitude >= 0.01 ? value.toFixed(2) : value.toPrecision(2);
+  return magnitude >= 0.1 ? value.toFixed(2) : value.toPrecision(2);
 }
 
 function scaled(value: number, steps: readonly (readonly [number, string])[]): string {

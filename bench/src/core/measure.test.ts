@@ -102,6 +102,22 @@ describe('measureComparison', () => {
     expect(measured(bandwidth.variants)[0]!.value.median).toBe(1024e7);
   });
 
+  it('divides the CPU time of all threads by what the driving ones did, where that is asked for', async () => {
+    const next = () => ({ work: [10, 30, 999], driving: [true, true, false], cpuMs: [1, 2, 5] });
+    const { unit, variants } = await run(comparing([playing('a', next)], { metric: 'cpu' }));
+    expect(unit).toBe('ns');
+    expect(measured(variants)[0]!.value.median).toBe(8e6 / 40);
+  });
+
+  it('warms up no variant that does so by itself', async () => {
+    let rounds = 0;
+    const runner = new Playback(() => ({ nsPerOperation: ++rounds }));
+    const warm = { name: 'warm', open: async () => Object.assign(runner, { warm: true }) };
+    const { variants } = await run(comparing([warm]));
+    expect(rounds).toBe(plan.rounds);
+    expect(measured(variants)[0]!.warnings.map(({ code }) => code)).not.toContain('warm-up');
+  });
+
   it('makes the rounds longer where a comparison needs it, in a full run', async () => {
     const wallMs: number[] = [];
     for (const mode of ['full', 'quick'] as const) {

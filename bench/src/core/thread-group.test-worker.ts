@@ -24,6 +24,17 @@ export function counting({ shared, index }: Context): DrivingWorkload {
   };
 }
 
+/** Operations come in pairs. */
+export function paired(): DrivingWorkload {
+  return {
+    minBatch: 2,
+    batch(operations) {
+      if (operations % 2 !== 0) throw new RangeError(`half a pair: ${operations}`);
+      return operations;
+    },
+  };
+}
+
 export function awaiting({ shared, index }: Context): AsyncDrivingWorkload {
   const words = new Int32Array(shared);
   return {

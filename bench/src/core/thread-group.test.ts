@@ -77,6 +77,33 @@ describe('ThreadGroup', () => {
     expect((await group.round(2)).work[0]).toBeGreaterThan(0);
   });
 
+  it('has threads in the background serve beside those that work, pinned or not', async () => {
+    const threads = [{ workload: 'counting' }, { workload: 'polling', count: 2, background: true as const }];
+    for (const pinning of [unpinned, await detectPinning(true)]) {
+      const group = await open(threads, undefined, pinning);
+      const { driving, work } = await group.round(2);
+      expect(driving).toEqual([true, false, false]);
+      expect(Math.min(...work)).toBeGreaterThan(0);
+    }
+  });
+
+  it('releases once what was prepared, when its threads have ended', async () => {
+    let released = 0;
+    const prepare = () => ({ shared: new SharedArrayBuffer(64), release: () => void released++ });
+    const group = await open([{ workload: 'counting' }], prepare);
+    await group.round(1);
+    expect(released).toBe(0);
+    await group.close();
+    await group.close();
+    expect(released).toBe(1);
+  });
+
+  it('gives no batch fewer operations than a workload can do', async () => {
+    const group = await open([{ workload: 'paired' }]);
+    const { work } = await group.round(2);
+    expect(work[0]! % 2).toBe(0);
+  });
+
   it('names the workloads that there are when one is not', async () => {
     await expect(open([{ workload: 'absent' }])).rejects.toThrow(/exports no workload "absent".*counting/);
   });

@@ -26,8 +26,7 @@ export const manyWriterKinds = {
   'spsc-ring-each': sharing((segment, writers) =>
     Array.from(
       { length: writers },
-      (_, writer) =>
-        SpscRing.create(segment, { name: `of ${writer}`, capacityBytes: RING_BYTES / writers }).handle,
+      (_, writer) => SpscRing.create(segment, { name: `of ${writer}`, capacityBytes: RING_BYTES }).handle,
     ),
   ),
 };
