@@ -33,7 +33,7 @@ const EXAMPLES = `
 Examples:
   pnpm bench                                every suite
   pnpm bench atomics --quick                a look at one suite, in half a minute
-  pnpm bench atomics --filter copy          only the comparisons with "copy" in their name
+  pnpm bench transport --filter lat         only the comparisons with "lat" in their name
   pnpm bench atomics --json figures.json    the table here, every round in the file
   pnpm bench atomics --json | jq .          JSON instead of the table
   pnpm bench --list                         what there is
