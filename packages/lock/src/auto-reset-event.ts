@@ -1,4 +1,5 @@
 import type { Segment, WaitAsyncOptions } from '@heddle/memory';
+import { BlockedAttempt } from './blocked-attempt.js';
 import { autoResetEventLayout } from './event.layout.js';
 import type { LockOptions } from './exclusive-lock.js';
 import {
@@ -13,7 +14,7 @@ import {
 } from './placement.js';
 import { SharedObject } from './shared-object.js';
 import { type Attempt, StateWord } from './state-word.js';
-import { waitBlocked, waitInTurn } from './waiting.js';
+import { waitInTurn } from './waiting.js';
 import { COURTESY, VALUE_MASK } from './word-flags.js';
 
 const { state, taskGate } = autoResetEventLayout.offsets;
@@ -23,6 +24,8 @@ export const takeSet: Attempt<true> = {
   take: (found) => (found & VALUE_MASK ? found & ~VALUE_MASK : undefined),
   result: () => true,
 };
+
+const set = (word: number) => (word & VALUE_MASK ? undefined : (word & COURTESY) | 1);
 
 /**
  * A turnstile: each set lets one waiter pass, now or later; a set on top of a set is one.
@@ -38,11 +41,13 @@ export const takeSet: Attempt<true> = {
  */
 export class AutoResetEvent extends SharedObject {
   readonly #state: StateWord;
+  readonly #blocked: BlockedAttempt<true>;
 
   /** Makes a small segment of its own, for up to 64 threads. */
   constructor(placement: Placement = alonePlacement(autoResetEventLayout)) {
     super(autoResetEventLayout.kind, placement);
     this.#state = new StateWord(placement.words, state, taskGate, this.platform);
+    this.#blocked = new BlockedAttempt(this.#state, takeSet);
   }
 
   /** @throws as `segment.createStructure` does. */
@@ -62,8 +67,7 @@ export class AutoResetEvent extends SharedObject {
 
   /** Lets one waiter pass, the next who comes where nobody waits. Without effect where it is set. */
   set(): void {
-    const found = this.#state.update((word) => (word & VALUE_MASK ? undefined : (word & COURTESY) | 1));
-    this.#state.wake(found, 1);
+    this.#state.wake(this.#state.update(set), 1);
   }
 
   /** Takes the pass back that nobody has taken. Without effect where it is not set. */
@@ -86,8 +90,8 @@ export class AutoResetEvent extends SharedObject {
    * @returns false when the time is up.
    * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, also when it is set.
    */
-  wait(options: LockOptions = {}): boolean {
-    return waitBlocked(this.#state, takeSet, options.timeout) ?? false;
+  wait(options?: LockOptions): boolean {
+    return this.#blocked.run(options?.timeout) ?? false;
   }
 
   /** Waits on the event loop. @returns false when the time is up. @throws (rejects) with `signal.reason`. */

@@ -1,7 +1,7 @@
 import { HeddleError, type Step, type Steps } from '@heddle/memory';
 import { ARRIVED_MASK, ROUND_MASK, ROUND_SHIFT } from './barrier.layout.js';
 import { BlockedAttempt } from './blocked-attempt.js';
-import type { Attempt, StateWord } from './state-word.js';
+import { type Attempt, EVERYONE, type StateWord } from './state-word.js';
 import { TaskAttempt } from './task-attempt.js';
 import { POISONED } from './word-flags.js';
 
@@ -64,7 +64,7 @@ export class BarrierSteps implements Steps<BarrierOutcome | null> {
       return this.#isLast(word) ? later(word, 1) : word + 1;
     })!;
     if (this.#isLast(found)) {
-      this.#state.wake(found, Infinity);
+      this.#state.wake(found, EVERYONE);
       return { done: true, value: 'last' };
     }
     this.#round = roundOf(found);

@@ -1,9 +1,10 @@
-import type { Step, Steps } from '@heddle/memory';
+import { runBlocking, type Step, type Steps } from '@heddle/memory';
 import type { Attempt, StateWord } from './state-word.js';
 import { COURTESY, SLEEPER } from './word-flags.js';
 
 /**
- * A thread that blocks until its attempt succeeds, asleep on the state word.
+ * A thread that blocks until its attempt succeeds, asleep on the state word. One object for all calls of a thread, one
+ * at a time.
  *
  * Every failing look leaves SLEEPER set, and who has slept sets it again when it succeeds, since others may sleep
  * still. So a wake that goes to a thread that runs out of time, or that finds the word taken again, is made good
@@ -12,6 +13,7 @@ import { COURTESY, SLEEPER } from './word-flags.js';
 export class BlockedAttempt<Result> implements Steps<Result | null> {
   readonly #word: StateWord;
   readonly #attempt: Attempt<Result>;
+  readonly #done: { readonly done: true; value: Result | null } = { done: true, value: null };
   #slept = 0;
   #steppedAside = false;
 
@@ -20,7 +22,14 @@ export class BlockedAttempt<Result> implements Steps<Result | null> {
     this.#attempt = attempt;
   }
 
+  /** Blocks until the attempt succeeds; null when the time is up. */
+  run(timeoutMs?: number): Result | null {
+    return runBlocking(this, this.#word.words, this.#word.platform, timeoutMs);
+  }
+
   begin(): Step<Result | null> {
+    this.#slept = 0;
+    this.#steppedAside = false;
     return this.#look();
   }
 
@@ -30,7 +39,8 @@ export class BlockedAttempt<Result> implements Steps<Result | null> {
   }
 
   onTimeout(): Step<Result | null> {
-    return { done: true, value: null };
+    this.#done.value = null;
+    return this.#done;
   }
 
   /** Never called: a blocking call cannot be aborted. */
@@ -60,6 +70,7 @@ export class BlockedAttempt<Result> implements Steps<Result | null> {
     const word = this.#word;
     if (this.#slept !== 0 && this.#attempt.leavesMore?.(taken))
       word.atomics.notify(word.words, word.index, 1);
-    return { done: true, value: this.#attempt.result(found) };
+    this.#done.value = this.#attempt.result(found);
+    return this.#done;
   }
 }

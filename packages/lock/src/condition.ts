@@ -5,6 +5,7 @@ import {
   type Segment,
   type WaitAsyncOptions,
 } from '@heddle/memory';
+import { BlockedAttempt } from './blocked-attempt.js';
 import { conditionLayout } from './condition.layout.js';
 import type { ExclusiveLock, LockOptions } from './exclusive-lock.js';
 import type { LockOutcome } from './lock.js';
@@ -19,8 +20,8 @@ import {
   registerRecovery,
 } from './placement.js';
 import { SharedObject } from './shared-object.js';
-import { type Attempt, StateWord } from './state-word.js';
-import { waitAsTask, waitBlocked } from './waiting.js';
+import { type Attempt, EVERYONE, StateWord } from './state-word.js';
+import { waitAsTask } from './waiting.js';
 import { SLEEPER, TASKS_WAIT, VALUE_MASK } from './word-flags.js';
 
 const { state, taskGate } = conditionLayout.offsets;
@@ -112,7 +113,7 @@ export class Condition extends SharedObject {
     deadlineAfter(options.timeout, () => 0);
     const seen = this.#announce(SLEEPER);
     this.#release(lock);
-    const notified = waitBlocked(this.#state, new Notified(seen), options.timeout);
+    const notified = new BlockedAttempt(this.#state, new Notified(seen)).run(options.timeout);
     return ended(notified, lock.lock());
   }
 
@@ -161,7 +162,7 @@ export class Condition extends SharedObject {
 
   /** Wakes all who wait. */
   notifyAll(): void {
-    this.#notify(Infinity);
+    this.#notify(EVERYONE);
   }
 
   /** Counts as a notify to all: a dead thread may have eaten one, or not have come to it. */

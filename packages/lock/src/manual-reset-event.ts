@@ -1,4 +1,5 @@
 import type { Segment, WaitAsyncOptions } from '@heddle/memory';
+import { BlockedAttempt } from './blocked-attempt.js';
 import { GENERATION_MASK, manualResetEventLayout, SET } from './event.layout.js';
 import type { LockOptions } from './exclusive-lock.js';
 import {
@@ -12,8 +13,8 @@ import {
   registerRecovery,
 } from './placement.js';
 import { SharedObject } from './shared-object.js';
-import { type Attempt, StateWord } from './state-word.js';
-import { waitAsTask, waitBlocked } from './waiting.js';
+import { type Attempt, EVERYONE, StateWord } from './state-word.js';
+import { waitAsTask } from './waiting.js';
 
 const { state, taskGate } = manualResetEventLayout.offsets;
 
@@ -21,6 +22,11 @@ const { state, taskGate } = manualResetEventLayout.offsets;
 export class SeenSet implements Attempt<true> {
   readonly shared = true;
   #generation = -1;
+
+  /** For another wait. */
+  restart(): void {
+    this.#generation = -1;
+  }
 
   take(found: number): number | undefined {
     const generation = found & GENERATION_MASK;
@@ -32,6 +38,8 @@ export class SeenSet implements Attempt<true> {
     return true;
   }
 }
+
+const set = (word: number) => (word & SET ? undefined : ((word + 1) & GENERATION_MASK) | SET);
 
 /**
  * A door: everyone passes while it is set, everyone waits while it is not.
@@ -50,11 +58,14 @@ export class SeenSet implements Attempt<true> {
  */
 export class ManualResetEvent extends SharedObject {
   readonly #state: StateWord;
+  readonly #seen = new SeenSet();
+  readonly #blocked: BlockedAttempt<true>;
 
   /** Makes a small segment of its own, for up to 64 threads. */
   constructor(placement: Placement = alonePlacement(manualResetEventLayout)) {
     super(manualResetEventLayout.kind, placement);
     this.#state = new StateWord(placement.words, state, taskGate, this.platform);
+    this.#blocked = new BlockedAttempt(this.#state, this.#seen);
   }
 
   /** @throws as `segment.createStructure` does. */
@@ -74,10 +85,7 @@ export class ManualResetEvent extends SharedObject {
 
   /** Lets everyone pass, from now until {@link reset}. Without effect where it is set. */
   set(): void {
-    const found = this.#state.update((word) =>
-      word & SET ? undefined : ((word + 1) & GENERATION_MASK) | SET,
-    );
-    this.#state.wake(found, Infinity);
+    this.#state.wake(this.#state.update(set), EVERYONE);
   }
 
   /** Makes everyone wait who comes from now on. Without effect where it is not set. */
@@ -95,8 +103,9 @@ export class ManualResetEvent extends SharedObject {
    * @returns false when the time is up.
    * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, also when it is set.
    */
-  wait(options: LockOptions = {}): boolean {
-    return waitBlocked(this.#state, new SeenSet(), options.timeout) ?? false;
+  wait(options?: LockOptions): boolean {
+    this.#seen.restart();
+    return this.#blocked.run(options?.timeout) ?? false;
   }
 
   /** Waits on the event loop. @returns false when the time is up. @throws (rejects) with `signal.reason`. */

@@ -1,4 +1,5 @@
 import { assertMayBlock, type Segment, type WaitAsyncOptions } from '@heddle/memory';
+import { BlockedAttempt } from './blocked-attempt.js';
 import type { LockOptions } from './exclusive-lock.js';
 import { timedOutError } from './lock-errors.js';
 import { DONE, onceLayout } from './once.layout.js';
@@ -14,8 +15,8 @@ import {
   registerRecovery,
 } from './placement.js';
 import { SharedObject } from './shared-object.js';
-import { type Attempt, StateWord } from './state-word.js';
-import { waitAsTask, waitBlocked } from './waiting.js';
+import { type Attempt, EVERYONE, StateWord } from './state-word.js';
+import { waitAsTask } from './waiting.js';
 import { OWNER_DIED, TASK_OWNS } from './word-flags.js';
 
 const { state, taskGate } = onceLayout.offsets;
@@ -100,7 +101,8 @@ export class Once extends SharedObject {
   run(body: (run: OnceRun) => void, options: LockOptions = {}): boolean {
     assertMayBlock(this.platform);
     if (this.done) return false;
-    const outcome = waitBlocked(this.#state, new RunOrSeeDone(this.#token, 0), options.timeout);
+    const attempt = new RunOrSeeDone(this.#token, 0);
+    const outcome = new BlockedAttempt(this.#state, attempt).run(options.timeout);
     const run = this.#toRun(outcome, options);
     if (!run) return false;
     let completed = false;
@@ -151,7 +153,7 @@ export class Once extends SharedObject {
   #leave(completed: boolean): void {
     const found = this.#state.update((word) => (completed ? DONE : word & OWNER_DIED));
     this.#seenDone = completed;
-    this.#state.wake(found, completed ? Infinity : 1);
+    this.#state.wake(found, completed ? EVERYONE : 1);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Lock, LockOutcome } from './lock.js';
 import type { SlowCounters } from './lock-counters.js';
 import { notOwnerError, timedOutError } from './lock-errors.js';
 import { disown, HELD_MASK, OwnerAttempt } from './owner-attempt.js';
-import type { StateWord } from './state-word.js';
+import { EVERYONE, type StateWord } from './state-word.js';
 import { TaskAttempt } from './task-attempt.js';
 import { COURTESY, OWNER_DIED, OWNER_MASK, POISONED, RESERVED, TASK_OWNS } from './word-flags.js';
 
@@ -45,8 +45,8 @@ export abstract class OwnerWord implements Lock {
   readonly #atomics: Platform['atomics'];
   readonly #mayBlock: boolean;
   readonly #attempt: OwnerAttempt;
-
   readonly #sleepersToWake: number;
+  #blocking: Steps<LockOutcome | null> | undefined;
 
   /** @param sleepersToWake how many of those who sleep on the word a release wakes. */
   protected constructor(kind: string, state: StateWord, token: number, sleepersToWake = 1) {
@@ -62,7 +62,7 @@ export abstract class OwnerWord implements Lock {
     this.#attempt = new OwnerAttempt(kind, token, 0);
   }
 
-  /** The steps of a thread that waits by blocking. */
+  /** Makes the steps of a thread that waits by blocking: once, for all its calls. */
   protected abstract blockedSteps(attempt: OwnerAttempt): Steps<LockOutcome | null>;
 
   /** Gives up what this thread has kept in line while it had the lock; after a release that found it RESERVED. */
@@ -87,8 +87,7 @@ export abstract class OwnerWord implements Lock {
   }
 
   #lockSlow(timeoutMs: number | undefined): LockOutcome {
-    const steps = this.blockedSteps(this.#attempt);
-    const outcome = runBlocking(steps, this.#words, this.state.platform, timeoutMs);
+    const outcome = runBlocking(this.blockingSteps(), this.#words, this.state.platform, timeoutMs);
     if (outcome === null) throw timedOutError(`Locking the ${this.kind}`, timeoutMs);
     return outcome;
   }
@@ -112,12 +111,9 @@ export abstract class OwnerWord implements Lock {
   #unlockSlow(first: number, held: number): void {
     if ((first & HELD_MASK) !== held) throw this.#notOwner(first);
     // The owner's token keeps everyone else from changing more than flags.
-    const found = this.state.update(
-      (word) => (word & OWNER_DIED ? POISONED : word & (RESERVED | COURTESY)),
-      first,
-    )!;
+    const found = this.state.update(released, first)!;
     // Whoever finds the lock poisoned takes nothing, and so wakes nobody after itself.
-    this.state.wake(found, found & OWNER_DIED ? Infinity : this.#sleepersToWake);
+    this.state.wake(found, found & OWNER_DIED ? EVERYONE : this.#sleepersToWake);
     if (found & RESERVED) this.passOn();
   }
 
@@ -137,9 +133,10 @@ export abstract class OwnerWord implements Lock {
     if ((found & HELD_MASK) !== (this.#token | (asTask ? TASK_OWNS : 0))) throw this.#notOwner(found);
   }
 
-  /** The steps of a thread that takes it by blocking. */
+  /** The steps of this thread when it takes it by blocking: one object, for one call at a time. */
   blockingSteps(): Steps<LockOutcome | null> {
-    return this.blockedSteps(this.#attempt);
+    this.#blocking ??= this.blockedSteps(this.#attempt);
+    return this.#blocking;
   }
 
   markConsistent(): void {
@@ -174,3 +171,4 @@ export abstract class OwnerWord implements Lock {
 }
 
 const zero = () => 0;
+const released = (word: number) => (word & OWNER_DIED ? POISONED : word & (RESERVED | COURTESY));

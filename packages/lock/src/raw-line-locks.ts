@@ -5,7 +5,7 @@ import { McsLine } from './mcs-line.js';
 import { mcsLockLayout } from './mcs-lock.layout.js';
 import type { OwnerAttempt } from './owner-attempt.js';
 import { OwnerWord } from './owner-word.js';
-import { StateWord } from './state-word.js';
+import { EVERYONE, StateWord } from './state-word.js';
 import { TicketLine } from './ticket-line.js';
 import { ticketLockLayout } from './ticket-lock.layout.js';
 import { TurnSpin } from './turn-spin.js';
@@ -35,7 +35,7 @@ class LineLock extends OwnerWord {
     line: Line,
     maxSpinMs: number | undefined,
   ) {
-    super(kind, state, token, Infinity);
+    super(kind, state, token, EVERYONE);
     this.#line = line;
     this.#turn = new TurnSpin(maxSpinMs);
   }

@@ -29,6 +29,7 @@ export class RawReadLock implements Lock {
   readonly #ofTasks: number;
   readonly #mayBlock: boolean;
   readonly #spins: SpinBudget;
+  readonly #blocking: ReadSteps;
   #noted = false;
 
   /** @throws HeddleError `ERR_HEDDLE_THREADS_FULL` where the lock has no line for this thread. */
@@ -39,30 +40,32 @@ export class RawReadLock implements Lock {
     this.#ofTasks = this.#lines.wordOf(token, true);
     this.#mayBlock = platform.canBlock();
     this.#spins = new SpinBudget(maxSpins);
+    this.#blocking = new ReadSteps(this.#lines, token, false, this.#spins);
   }
 
   get slowCounters(): SlowCounters | undefined {
-    return this.#lines.slowCounters;
+    return this.#lines.writing.slowCounters;
   }
 
   set slowCounters(counters: SlowCounters | undefined) {
-    this.#lines.slowCounters = counters;
+    this.#lines.writing.slowCounters = counters;
   }
 
   lock(timeoutMs?: number): LockOutcome {
     if (!this.#mayBlock) assertMayBlock(this.#lines.platform);
     if (timeoutMs !== undefined) deadlineAfter(timeoutMs, zero);
     const { words, platform } = this.#lines;
-    const outcome = runBlocking(this.#steps(false), words, platform, timeoutMs);
+    this.#note();
+    const outcome = runBlocking(this.#blocking, words, platform, timeoutMs);
     if (outcome === null) throw timedOutError('Locking the rwlock for reading', timeoutMs);
     return outcome;
   }
 
   tryLock(): LockOutcome | null {
-    const steps = this.#steps(false);
-    const step = steps.tryEnter();
+    this.#note();
+    const step = this.#blocking.tryEnter();
     if (step?.done) return step.value;
-    steps.retreat();
+    this.#blocking.retreat();
     return null;
   }
 
@@ -75,12 +78,13 @@ export class RawReadLock implements Lock {
   }
 
   taskSteps(): Steps<LockOutcome | null> {
-    return this.#steps(true);
+    this.#note();
+    return new ReadSteps(this.#lines, this.#token, true, this.#spins);
   }
 
   /** Only a writer can put the data in order. @throws HeddleError `ERR_HEDDLE_NOT_OWNER`. */
   markConsistent(): void {
-    throw notOwnerError('rwlock for writing', this.#lines.writing() & OWNER_MASK, false);
+    throw notOwnerError('rwlock for writing', this.#lines.writing.load() & OWNER_MASK, false);
   }
 
   owner(): number {
@@ -93,19 +97,18 @@ export class RawReadLock implements Lock {
     this.#lines.recover(deadToken);
   }
 
-  #steps(asTask: boolean): ReadSteps {
-    if (!this.#noted) {
-      this.#lines.noteReader(this.#token);
-      this.#noted = true;
-    }
-    return new ReadSteps(this.#lines, this.#token, asTask, this.#spins);
+  /** Before the first time that it may read. */
+  #note(): void {
+    if (this.#noted) return;
+    this.#lines.noteReader(this.#token);
+    this.#noted = true;
   }
 
   #leave(index: number): void {
     if (!this.#lines.change(index, this.#token | READING, 0)) {
       throw notOwnerError('rwlock for reading', this.owner(), index === this.#own);
     }
-    if (this.#lines.writing() & OWNER_MASK) this.#lines.notify(index);
+    if (this.#lines.writing.load() & OWNER_MASK) this.#lines.notify(index);
   }
 }
 

@@ -19,8 +19,8 @@ import { type WriteSide, WriteSteps } from './write-steps.js';
 /**
  * The writers' side of the read-write lock: `RwLock` tells how the two sides work together.
  *
- * **Cost**, in Atomics calls, `r` the highest id of a thread that has ever read: `lock` 2 CAS and 5 + 2 `r` loads,
- * `unlock` 2 CAS and 3 + 2 `r` loads while nobody waits.
+ * **Cost**, in Atomics calls, `r` the highest id of a thread that has ever read: `lock` 2 CAS and 4 + 2 `r` loads,
+ * `unlock` 2 CAS and 2 + 2 `r` loads while nobody waits.
  */
 export class RawWriteLock implements Lock {
   readonly kind = 'rwlock';
@@ -31,6 +31,7 @@ export class RawWriteLock implements Lock {
   readonly #ownTasks: number;
   readonly #mayBlock: boolean;
   readonly #spins: SpinBudget;
+  readonly #blocking: WriteSteps;
 
   /** @throws HeddleError `ERR_HEDDLE_THREADS_FULL` where the lock has no line for this thread. */
   constructor(words: Int32Array, token: number, platform: Platform = realPlatform, maxSpins?: number) {
@@ -41,14 +42,15 @@ export class RawWriteLock implements Lock {
     this.#ownTasks = this.#lines.wordOf(token, true);
     this.#mayBlock = platform.canBlock();
     this.#spins = new SpinBudget(maxSpins);
+    this.#blocking = this.#steps(this.#mutex.blockingSteps(), false);
   }
 
   get slowCounters(): SlowCounters | undefined {
-    return this.#lines.slowCounters;
+    return this.#mutex.slowCounters;
   }
 
   set slowCounters(counters: SlowCounters | undefined) {
-    this.#lines.slowCounters = counters;
+    this.#lines.writing.slowCounters = counters;
     this.#mutex.slowCounters = counters;
   }
 
@@ -56,8 +58,8 @@ export class RawWriteLock implements Lock {
     if (!this.#mayBlock) assertMayBlock(this.#lines.platform);
     if (timeoutMs !== undefined) deadlineAfter(timeoutMs, zero);
     this.#refuseUpgrade(false);
-    const steps = this.#steps(this.#mutex.blockingSteps(), false);
-    const outcome = runBlocking(steps, this.#lines.words, this.#lines.platform, timeoutMs);
+    const { words, platform } = this.#lines;
+    const outcome = runBlocking(this.#blocking, words, platform, timeoutMs);
     if (outcome === null) throw timedOutError('Locking the rwlock for writing', timeoutMs);
     return outcome;
   }
@@ -82,7 +84,7 @@ export class RawWriteLock implements Lock {
 
   markConsistent(): void {
     this.#mutex.markConsistent();
-    this.#lines.updateWriting((found) => found & ~OWNER_DIED);
+    this.#lines.writing.update((found) => (found & OWNER_DIED ? found & ~OWNER_DIED : undefined));
   }
 
   taskSteps(): Steps<LockOutcome | null> {
@@ -108,11 +110,11 @@ export class RawWriteLock implements Lock {
 
   #announce(outcome: LockOutcome): void {
     const died = outcome === 'owner-died' ? OWNER_DIED : 0;
-    this.#lines.updateWriting(() => this.#token | died);
+    this.#lines.writing.update(replaced, 0, this.#token | died);
   }
 
   #retreat(asTask: boolean): void {
-    this.#lines.updateWriting((found) => found & OWNER_DIED);
+    this.#lines.writing.update(keptDeath, this.#token);
     this.#lines.admit();
     this.#mutex.giveBack(asTask);
   }
@@ -120,7 +122,7 @@ export class RawWriteLock implements Lock {
   /** In this order: readers are let in before the next writer can keep them out. */
   #leave(asTask: boolean): void {
     this.#mutex.assertHeld(asTask);
-    this.#lines.updateWriting((found) => (found & OWNER_DIED ? POISONED : 0));
+    this.#lines.writing.update(released, this.#token);
     this.#lines.admit();
     if (asTask) this.#mutex.unlockTask();
     else this.#mutex.unlock();
@@ -137,8 +139,8 @@ export class RawWriteLock implements Lock {
 export function recoverRwLock(lines: ReaderLines, mutex: RawMutex, deadToken: number): void {
   // While the mutex is still the dead writer's: after it, `writing` may be that of the next one, and a reader that
   // was let in then would meet it.
-  lines.updateWriting((found) =>
-    (found & OWNER_MASK) === deadToken ? (found & POISONED) | OWNER_DIED : found,
+  lines.writing.update((found) =>
+    (found & OWNER_MASK) === deadToken ? (found & POISONED) | OWNER_DIED : undefined,
   );
   if (mutex.owner() === deadToken) lines.admit();
   mutex.recover(deadToken);
@@ -146,3 +148,6 @@ export function recoverRwLock(lines: ReaderLines, mutex: RawMutex, deadToken: nu
 }
 
 const zero = () => 0;
+const replaced = (_found: number, wanted: number) => wanted;
+const keptDeath = (found: number) => found & OWNER_DIED;
+const released = (found: number) => (found & OWNER_DIED ? POISONED : 0);

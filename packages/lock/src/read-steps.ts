@@ -1,6 +1,7 @@
 import type { Step, Steps } from '@heddle/memory';
 import type { LockOutcome } from './lock.js';
 import { poisonedError, relockError } from './lock-errors.js';
+import { ended, GAVE_UP } from './outcome-steps.js';
 import type { ReaderLines } from './reader-lines.js';
 import { LOOKING, READING, WAITING } from './rw-lock.layout.js';
 import type { SpinBudget } from './spin-budget.js';
@@ -13,6 +14,8 @@ type Next = Step<LockOutcome | null>;
  * A thread, or one of its tasks, that wants to read: it says so in its word, and is in where no writer is to be
  * seen; else it waits on its word, until the writer lets it in when it leaves. A task is not let in but told to look,
  * since it would keep the writers out for as long as its event loop is busy with something else.
+ *
+ * One object for all blocking calls of a thread, one at a time.
  */
 export class ReadSteps implements Steps<LockOutcome | null> {
   readonly #lines: ReaderLines;
@@ -35,6 +38,7 @@ export class ReadSteps implements Steps<LockOutcome | null> {
 
   /** @throws HeddleError `ERR_HEDDLE_RELOCK` where this thread reads or writes already. Nothing has changed then. */
   begin(): Next {
+    this.#since = undefined;
     const inside = this.tryEnter();
     if (inside) return inside;
     const waiting = this.#wait();
@@ -67,7 +71,7 @@ export class ReadSteps implements Steps<LockOutcome | null> {
   onTimeout(): Next {
     if (!this.#asTask && !this.#lines.change(this.#own, this.#token | WAITING, 0)) return this.#admitted();
     if (this.#asTask) this.retreat();
-    return { done: true, value: null };
+    return GAVE_UP;
   }
 
   onAbort(): void {
@@ -76,12 +80,12 @@ export class ReadSteps implements Steps<LockOutcome | null> {
 
   /** As one who reads: in, where there is no writer; where there is one, it waits for this word or will not come. */
   #lookForWriter(): Next | undefined {
-    const writing = this.#lines.writing();
+    const writing = this.#lines.writing.load();
     if (writing & POISONED) this.#refuse(poisonedError('rwlock'));
     const writer = writing & OWNER_MASK;
     if (writer === 0) {
       if (!this.#asTask && this.#lines.load(this.#other) & READING) this.#refuse(relockError('rwlock', true));
-      return { done: true, value: writing & OWNER_DIED ? 'owner-died' : 'acquired' };
+      return ended(writing & OWNER_DIED ? 'owner-died' : 'acquired');
     }
     if (writer === this.#token && !this.#asTask) this.#refuse(relockError('rwlock', false));
     return undefined;
@@ -93,12 +97,12 @@ export class ReadSteps implements Steps<LockOutcome | null> {
     const waiting = this.#token | WAITING;
     for (;;) {
       if (this.#lines.change(this.#own, reading, waiting)) this.#lines.notify(this.#own);
-      if ((this.#lines.writing() & OWNER_MASK) !== 0) {
+      if ((this.#lines.writing.load() & OWNER_MASK) !== 0) {
         // That writer may be waiting for a task of this thread, which could not go on while the thread sleeps.
         const byTask = !this.#asTask && (this.#lines.load(this.#other) & READING) !== 0;
         if (byTask) this.#refuse(relockError('rwlock', true));
         if (this.#asTask && this.#hasWaitedLong()) this.#lines.askForCourtesy();
-        return this.#lines.sleep(this.#own, waiting);
+        return this.#lines.writing.sleep(this.#own, waiting);
       }
       if (!this.#lines.change(this.#own, waiting, reading)) {
         if (!this.#asTask) return this.#admitted();
@@ -129,9 +133,9 @@ export class ReadSteps implements Steps<LockOutcome | null> {
   }
 
   #admitted(): Next {
-    const writing = this.#lines.writing();
+    const writing = this.#lines.writing.load();
     if (writing & POISONED) this.#refuse(poisonedError('rwlock'));
-    return { done: true, value: writing & OWNER_DIED ? 'owner-died' : 'acquired' };
+    return ended(writing & OWNER_DIED ? 'owner-died' : 'acquired');
   }
 
   #refuse(error: Error): never {

@@ -1,9 +1,9 @@
-import { HeddleError, idOf, type Platform, type Step } from '@heddle/memory';
-import type { SlowCounters } from './lock-counters.js';
+import { HeddleError, idOf, type Platform } from '@heddle/memory';
 import { LINE_WORDS, LOOKING, READING, rwLockLayout, WAITING } from './rw-lock.layout.js';
+import { StateWord } from './state-word.js';
 import { COURTESY, OWNER_MASK } from './word-flags.js';
 
-const { state, writing, readers } = rwLockLayout.offsets;
+const { state, taskGate, writing, readers } = rwLockLayout.offsets;
 
 /** The two words of a thread's line: for itself, and for its tasks. */
 const OF_THREAD = 0;
@@ -14,14 +14,15 @@ export class ReaderLines {
   readonly words: Int32Array;
   readonly platform: Platform;
   readonly atomics: Platform['atomics'];
-  /** Where set, sleeps are counted there. */
-  slowCounters: SlowCounters | undefined;
+  /** The word `writing`. Those who sleep on a line count on its counters. */
+  readonly writing: StateWord;
   readonly #capacity: number;
 
   constructor(words: Int32Array, platform: Platform) {
     this.words = words;
     this.platform = platform;
     this.atomics = platform.atomics;
+    this.writing = new StateWord(words, writing, taskGate, platform);
     this.#capacity = Math.floor((words.length - rwLockLayout.wordCount) / LINE_WORDS);
   }
 
@@ -42,12 +43,6 @@ export class ReaderLines {
     return rwLockLayout.wordCount + (id - 1) * LINE_WORDS + (asTask ? OF_TASKS : OF_THREAD);
   }
 
-  /** A step that sleeps while a word is as expected. */
-  sleep(index: number, expected: number): Step<never> {
-    if (this.slowCounters) this.slowCounters.parked++;
-    return { done: false, index, expected };
-  }
-
   /** Notes that a thread of this id may read, before it does so for the first time. */
   noteReader(token: number): void {
     const id = idOf(token);
@@ -61,23 +56,6 @@ export class ReaderLines {
 
   load(index: number): number {
     return this.atomics.load(this.words, index);
-  }
-
-  /** The word `writing`. */
-  writing(): number {
-    return this.atomics.load(this.words, writing);
-  }
-
-  /** Changes `writing` to what `next` makes of it, in one step. */
-  updateWriting(next: (found: number) => number): void {
-    let found = this.writing();
-    for (;;) {
-      const wanted = next(found);
-      if (wanted === found) return;
-      const before = this.atomics.compareExchange(this.words, writing, found, wanted);
-      if (before === found) return;
-      found = before;
-    }
   }
 
   /** A task that has waited for long: who blocks to write steps aside for a moment. */

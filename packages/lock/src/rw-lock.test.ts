@@ -180,9 +180,9 @@ test('each side costs what it says', () => {
   expect(platform.counts()).toEqual({ compareExchange: 2, load: 3 });
   platform.reset();
   mine.write.lock();
-  expect(platform.counts()).toEqual({ compareExchange: 2, load: 7 });
+  expect(platform.counts()).toEqual({ compareExchange: 2, load: 6 });
   mine.write.unlock();
-  expect(platform.counts()).toEqual({ compareExchange: 4, load: 12 });
+  expect(platform.counts()).toEqual({ compareExchange: 4, load: 10 });
 });
 
 test('a thread without a line, and a bad number of threads, are refused', () => {

@@ -1,4 +1,5 @@
 import type { Segment, WaitAsyncOptions } from '@heddle/memory';
+import { BlockedAttempt } from './blocked-attempt.js';
 import type { LockOptions } from './exclusive-lock.js';
 import { timedOutError } from './lock-errors.js';
 import {
@@ -14,7 +15,7 @@ import {
 import { semaphoreLayout } from './semaphore.layout.js';
 import { SharedObject } from './shared-object.js';
 import { type Attempt, StateWord } from './state-word.js';
-import { waitBlocked, waitInTurn } from './waiting.js';
+import { waitInTurn } from './waiting.js';
 import { SLEEPER, TASKS_WAIT, VALUE_MASK } from './word-flags.js';
 
 const { state, taskGate, most } = semaphoreLayout.offsets;
@@ -49,11 +50,17 @@ export const takePermit: Attempt<true> = {
  * it died stay taken: a semaphore does not know who has them, since anyone may give them back. Where that matters,
  * note what was taken in your own words and release it in the parent, or take a lock.
  *
+ * **One at a time**: two threads that take two permits each, one after the other, may wait for each other with one
+ * each. Who needs several holds a `Mutex` while it takes them; taking several in one step would let those who want
+ * one pass those who want many for ever.
+ *
  * **Cost**, in Atomics calls: `acquire` and `release` 1 load and 1 CAS each while nobody waits.
  */
 export class Semaphore extends SharedObject {
   readonly #state: StateWord;
   readonly #most: number;
+  readonly #blocked: BlockedAttempt<true>;
+  readonly #add: (word: number, count: number) => number;
 
   /** Makes a small segment of its own, for up to 64 threads. @throws RangeError for bad numbers. */
   constructor(options: SemaphoreOptions | Placement) {
@@ -61,6 +68,8 @@ export class Semaphore extends SharedObject {
     super(semaphoreLayout.kind, placement);
     this.#state = new StateWord(placement.words, state, taskGate, this.platform);
     this.#most = this.#state.atomics.load(placement.words, most);
+    this.#blocked = new BlockedAttempt(this.#state, takePermit);
+    this.#add = (word, count) => this.#added(word, count);
   }
 
   /** @throws RangeError for bad numbers; as `segment.createStructure` does. */
@@ -84,8 +93,8 @@ export class Semaphore extends SharedObject {
    * @throws HeddleError `ERR_HEDDLE_TIMED_OUT`; `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, also
    *   when there is a permit.
    */
-  acquire(options: LockOptions = {}): void {
-    if (waitBlocked(this.#state, takePermit, options.timeout) === null) throw this.#timedOut(options);
+  acquire(options?: LockOptions): void {
+    if (this.#blocked.run(options?.timeout) === null) throw this.#timedOut(options);
   }
 
   /** Takes a permit if there is one. Works on every thread. */
@@ -104,17 +113,7 @@ export class Semaphore extends SharedObject {
    * @throws RangeError where `count` is not a whole number from 1, or there would be more permits than there may be.
    */
   release(count = 1): void {
-    const limit = this.#most;
-    const found = this.#state.update((word) => {
-      const free = word & VALUE_MASK;
-      if (Number.isInteger(count) && count >= 1 && free + count <= limit) {
-        return (word + count) & ~(SLEEPER | TASKS_WAIT);
-      }
-      throw new RangeError(
-        `${count} permits cannot be released: ${free} are free, and there are at most ${limit}`,
-      );
-    });
-    this.#state.wake(found, count);
+    this.#state.wake(this.#state.update(this.#add, undefined, count), count);
   }
 
   /** Runs `body` with a permit, and gives it back also when `body` throws. */
@@ -150,8 +149,18 @@ export class Semaphore extends SharedObject {
     this.#state.wakeAll();
   }
 
-  #timedOut(options: { readonly timeout?: number | undefined }): Error {
-    return timedOutError('Acquiring a permit', options.timeout);
+  #added(word: number, count: number): number {
+    const free = word & VALUE_MASK;
+    if (Number.isInteger(count) && count >= 1 && free + count <= this.#most) {
+      return (word + count) & ~(SLEEPER | TASKS_WAIT);
+    }
+    throw new RangeError(
+      `${count} permits cannot be released: ${free} are free, and there are at most ${this.#most}`,
+    );
+  }
+
+  #timedOut(options: { readonly timeout?: number | undefined } | undefined): Error {
+    return timedOutError('Acquiring a permit', options?.timeout);
   }
 }
 

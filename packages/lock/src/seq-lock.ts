@@ -57,7 +57,7 @@ class WriterLock extends ExclusiveLock<RawMutex> {
  * **Death** of a writer: before the store of `version` it has changed nothing that anybody reads; so there is no
  * `'owner-died'` here, and the next writer begins anew. Of a reader: nothing.
  *
- * **Cost**, in Atomics calls, `n` words: `read` n + 2 loads; `write` 2 CAS, 2 loads and n + 2 stores while no other
+ * **Cost**, in Atomics calls, `n` words: `read` n + 2 loads; `write` 2 CAS, 1 load and n + 2 stores while no other
  * writer is there.
  *
  * **Not** for payloads of more than some hundred words, nor where readers change anything: take an `RwLock`.
@@ -136,11 +136,13 @@ export class SeqLock extends SharedObject {
         `${MAX_ATTEMPTS} reads were disturbed by writers, and this thread must not block: read again later`,
       );
     }
-    return this.#writers.run((guard) => {
-      guard.markConsistent();
+    this.#lock();
+    try {
       this.#load(this.#atomics.load(this.#words, version), target);
       return target;
-    });
+    } finally {
+      this.#writers.unlock();
+    }
   }
 
   /**
@@ -151,10 +153,12 @@ export class SeqLock extends SharedObject {
    */
   write(values: ArrayLike<number>, options?: LockOptions): void {
     this.#assertLength(values);
-    this.#writers.run((guard) => {
-      guard.markConsistent();
+    this.#lock(options);
+    try {
       this.#store(values);
-    }, options);
+    } finally {
+      this.#writers.unlock();
+    }
   }
 
   /** The same on the event loop. */
@@ -173,10 +177,12 @@ export class SeqLock extends SharedObject {
    * @throws as {@link write}, and what `change` throws.
    */
   update(change: (values: Int32Array) => void, options?: LockOptions): void {
-    this.#writers.run((guard) => {
-      guard.markConsistent();
+    this.#lock(options);
+    try {
       this.#update(change);
-    }, options);
+    } finally {
+      this.#writers.unlock();
+    }
   }
 
   /** The same on the event loop; `change` itself is synchronous. */
@@ -195,6 +201,11 @@ export class SeqLock extends SharedObject {
   /** Frees the writers' lock where the dead thread had it, and wakes everyone who sleeps. */
   recover(deadToken: number): void {
     this.#writers.core.recover(deadToken);
+  }
+
+  /** There is nothing to put in order after a death: what was current still is. */
+  #lock(options?: LockOptions): void {
+    if (this.#writers.lock(options) === 'owner-died') this.#writers.markConsistent();
   }
 
   #update(change: (values: Int32Array) => void): void {

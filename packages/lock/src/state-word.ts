@@ -5,6 +5,9 @@ import { COURTESY, OWNER_MASK, RESERVED, SLEEPER, TASKS_WAIT } from './word-flag
 /** How long somebody waits before others have to step aside, in milliseconds. */
 export const PATIENCE_MS = 1;
 
+/** More than may sleep on a word. Not `Infinity`, of which the engine makes an object where it is passed on. */
+export const EVERYONE = 2 ** 30;
+
 /** How long a thread that blocks steps aside for a task that has waited for long, in milliseconds. */
 const COURTESY_MS = 1;
 
@@ -37,6 +40,7 @@ export class StateWord {
   readonly gateIndex: number;
   /** Where set, sleeps and hand-overs are counted there. */
   slowCounters: SlowCounters | undefined;
+  readonly #sleep = { done: false as const, index: 0, expected: 0 };
 
   constructor(words: Int32Array, index: number, gateIndex: number, platform: Platform) {
     this.words = words;
@@ -59,12 +63,18 @@ export class StateWord {
   /**
    * Changes the word to what `next` makes of it, in one step; not at all where that is undefined.
    *
+   * @param first what the word is taken to be at first: a hint.
+   * @param argument for `next`, so that it need not be a closure.
    * @returns the word as it was, undefined where it was not changed.
    */
-  update(next: (found: number) => number | undefined, first = this.load()): number | undefined {
+  update(
+    next: (found: number, argument: number) => number | undefined,
+    first: number = this.load(),
+    argument = 0,
+  ): number | undefined {
     let found = first;
     for (;;) {
-      const wanted = next(found);
+      const wanted = next(found, argument);
       if (wanted === undefined) return undefined;
       const before = this.change(found, wanted);
       if (before === found) return found;
@@ -86,17 +96,16 @@ export class StateWord {
 
   /** Takes back what is reserved for nobody any more, so that tasks and tries can get it. */
   unreserve(): void {
-    const found = this.update((word) => {
-      if (!(word & RESERVED)) return undefined;
-      return word & ~(word & OWNER_MASK ? RESERVED : RESERVED | TASKS_WAIT);
-    });
+    const found = this.update(unreserved);
     if (found !== undefined && !(found & OWNER_MASK) && found & TASKS_WAIT) this.openGate();
   }
 
-  /** A step that sleeps while the word at `index` is as expected. */
+  /** A step that sleeps while the word at `index` is as expected. One object, good until the next call. */
   sleep(index: number, expected: number): Step<never> {
     if (this.slowCounters) this.slowCounters.parked++;
-    return { done: false, index, expected };
+    this.#sleep.index = index;
+    this.#sleep.expected = expected;
+    return this.#sleep;
   }
 
   /** Wakes whom the flags in `found` say to wait, after the change that {@link update} answered it for. */
@@ -126,4 +135,9 @@ export class StateWord {
     this.atomics.wait(this.words, this.gateIndex, gate, COURTESY_MS);
     return this.load();
   }
+}
+
+function unreserved(word: number): number | undefined {
+  if (!(word & RESERVED)) return undefined;
+  return word & ~(word & OWNER_MASK ? RESERVED : RESERVED | TASKS_WAIT);
 }

@@ -1,17 +1,7 @@
-import { runAsync, runBlocking, type WaitAsyncOptions } from '@heddle/memory';
-import { BlockedAttempt } from './blocked-attempt.js';
+import { runAsync, type WaitAsyncOptions } from '@heddle/memory';
 import type { Attempt, StateWord } from './state-word.js';
 import { TaskAttempt } from './task-attempt.js';
 import { TaskQueue } from './task-queue.js';
-
-/** Blocks until an attempt succeeds; null when the time is up. */
-export function waitBlocked<Result>(
-  word: StateWord,
-  attempt: Attempt<Result>,
-  timeoutMs?: number,
-): Result | null {
-  return runBlocking(new BlockedAttempt(word, attempt), word.words, word.platform, timeoutMs);
-}
 
 /** Waits on the event loop until an attempt succeeds; null when the time is up. */
 export function waitAsTask<Result>(

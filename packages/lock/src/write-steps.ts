@@ -1,6 +1,7 @@
 import type { Step, Steps } from '@heddle/memory';
 import type { LockOutcome } from './lock.js';
 import { relockError } from './lock-errors.js';
+import { ended, GAVE_UP } from './outcome-steps.js';
 import type { ReaderLines } from './reader-lines.js';
 import { rwLockLayout } from './rw-lock.layout.js';
 import type { SpinBudget } from './spin-budget.js';
@@ -15,7 +16,11 @@ export interface WriteSide {
   retreat(): void;
 }
 
-/** A thread, or one of its tasks, that wants to write: it takes the writers' mutex, then waits for the readers to leave. */
+/**
+ * A thread, or one of its tasks, that wants to write: it takes the writers' mutex, then waits for the readers to leave.
+ *
+ * One object for all blocking calls of a thread, one at a time.
+ */
 export class WriteSteps implements Steps<LockOutcome | null> {
   readonly #side: WriteSide;
   readonly #mutex: Steps<LockOutcome | null>;
@@ -41,6 +46,8 @@ export class WriteSteps implements Steps<LockOutcome | null> {
   }
 
   begin(): Next {
+    this.#outcome = null;
+    this.#drained = rwLockLayout.wordCount;
     return this.#afterMutex(this.#mutex.begin());
   }
 
@@ -53,7 +60,7 @@ export class WriteSteps implements Steps<LockOutcome | null> {
     const step = this.#outcome === null ? this.#afterMutex(this.#mutex.onTimeout()) : this.#drain();
     if (step.done) return step;
     this.#side.retreat();
-    return { done: true, value: null };
+    return GAVE_UP;
   }
 
   onAbort(): void {
@@ -72,14 +79,14 @@ export class WriteSteps implements Steps<LockOutcome | null> {
   #drain(): Next {
     for (;;) {
       const index = this.#lines.findReading(this.#drained);
-      if (index === 0) return { done: true, value: this.#outcome };
+      if (index === 0) return ended(this.#outcome!);
       this.#drained = index;
       if (index === this.#ownTasks) {
         this.#side.retreat();
         throw relockError('rwlock', true);
       }
       const found = this.#spin(index);
-      if (found !== 0) return this.#lines.sleep(index, found);
+      if (found !== 0) return this.#lines.writing.sleep(index, found);
     }
   }
 
