@@ -32,7 +32,10 @@ export interface AtomicsLike {
  */
 export interface Platform {
   readonly atomics: AtomicsLike;
-  /** Milliseconds on a clock that never goes back. */
+  /**
+   * Milliseconds on a clock that never goes back. All threads read the same one, but for corrections of the system's
+   * clock between their starts.
+   */
   now(): number;
   /** A random unsigned 32-bit integer. */
   random(): number;
@@ -51,7 +54,7 @@ type Timer = { unref?: () => void };
 /** What is used of the engine's global object; what an engine may lack is optional where that is no error. */
 interface Engine {
   Atomics: AtomicsLike & { pause?: () => void };
-  performance: { now(): number };
+  performance: { now(): number; timeOrigin: number };
   crypto: { getRandomValues(array: Uint32Array): Uint32Array };
   setTimeout(callback: () => void, delayMs: number): Timer;
   clearTimeout(timer: Timer): void;
@@ -69,6 +72,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 const noop = () => {};
 const nativePause = engine.Atomics?.pause;
 let blockable: boolean | undefined;
+/** Where the clock of this thread begins. */
+const startedAt = engine.performance?.timeOrigin ?? 0;
 
 /** Asks the engine once per thread, with a wait that returns at once. */
 function probeBlocking(): boolean {
@@ -88,7 +93,7 @@ function probeBlocking(): boolean {
  */
 export const realPlatform: Platform = {
   atomics: engine.Atomics,
-  now: () => engine.performance.now(),
+  now: () => startedAt + engine.performance.now(),
   // A private array: engines refuse to fill shared ones.
   random: () => engine.crypto.getRandomValues(new Uint32Array(1))[0]!,
   pause: nativePause ? () => nativePause() : noop,
