@@ -1,3 +1,5 @@
+import { readPlace } from './call-place.js';
+import { type Damage, damageOf } from './damage-log.js';
 import { holdingAll } from './holding-all.js';
 import { type LateRefusal, lateRefusalsOf, refusedPuts } from './late-refusals.js';
 import {
@@ -10,9 +12,11 @@ import {
   stateNameOf,
   stateOfLease,
 } from './lease.js';
+import { NOTE_PLACE } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
 import { Seat } from './seat.js';
 import type { Shard, ShardCounts } from './shard.js';
+import { ageOf } from './slot-times.js';
 
 /** How often an audit looks at the leases before it says that they do not hold still. */
 const TRIES = 4;
@@ -26,6 +30,12 @@ export interface Holding {
   readonly state: Exclude<LeaseState, 'free' | 'cached'>;
   /** Id of the thread that got it. */
   readonly gotBy: number;
+  /** Milliseconds since it was got, where the pool was made with `debug` or `counters`. */
+  readonly ageMs?: number;
+  /** File, line and column where it was got, where the pool was made with `debug`. */
+  readonly place?: string;
+  /** The stack of the thread that got it: in debug mode, on that thread. */
+  readonly stack?: string;
 }
 
 /** The state of a pool at one moment. */
@@ -45,6 +55,8 @@ export interface Audit {
    * meanwhile: by whom.
    */
   readonly putTwice: readonly LateRefusal[];
+  /** The last damage that debug mode found. */
+  readonly damage: readonly Damage[];
   /** Slots that are out: got, and not put. */
   readonly outstanding: number;
   /** Slots that any thread can get, those that the pool has not grown to yet included. */
@@ -76,8 +88,14 @@ export interface Audit {
  * without a latch are read until two readings agree.
  *
  * Cost: 2 Atomics calls a shard and some for each slot; threads that need a latch wait meanwhile.
+ *
+ * @param stackOf where this thread got a descriptor, as far as it knows.
  */
-export function auditPool(pool: PoolWords, shards: readonly Shard[]): Audit {
+export function auditPool(
+  pool: PoolWords,
+  shards: readonly Shard[],
+  stackOf?: (descriptor: number) => string | undefined,
+): Audit {
   const { seen, still, counts, lists, gotBy } = holdingAll(shards, () => lookUntilStill(pool, shards));
   const { leases } = seen;
   const unsent = new Set(
@@ -90,7 +108,8 @@ export function auditPool(pool: PoolWords, shards: readonly Shard[]): Audit {
     const descriptor = pool.format.descriptor(slot, generationOfLease(lease));
     if (!isOut(lease) || unsent.has(descriptor)) continue;
     const state = stateNameOf(lease) as Holding['state'];
-    holders.push({ descriptor, threadId: idOfLease(lease), state, gotBy: gotBy[slot]! });
+    const origin = originOf(pool, slot, stackOf?.(descriptor));
+    holders.push({ descriptor, threadId: idOfLease(lease), state, gotBy: gotBy[slot]!, ...origin });
   }
   const cached = leases.filter((lease) => stateOfLease(lease) === LEASE.cached).length;
   const { unreachable, listedWrongly } = compareLists(leases, lists);
@@ -104,6 +123,7 @@ export function auditPool(pool: PoolWords, shards: readonly Shard[]): Audit {
     recovered,
     refused: refusedPuts(pool),
     putTwice: lateRefusalsOf(pool),
+    damage: damageOf(pool),
     outstanding: holders.length,
     free: pool.shape.slotCapacity - holders.length - cached - unsent.size,
     cached,
@@ -115,6 +135,18 @@ export function auditPool(pool: PoolWords, shards: readonly Shard[]): Audit {
     listedWrongly,
     consistent: still && unreachable.length === 0 && listedWrongly.length === 0,
   };
+}
+
+/** When and where a slot was got, as far as that was noted. */
+function originOf(
+  pool: PoolWords,
+  slot: number,
+  stack: string | undefined,
+): Pick<Holding, 'ageMs' | 'place' | 'stack'> {
+  const ageMs = ageOf(pool, slot);
+  const place =
+    pool.shape.noteWords > NOTE_PLACE ? readPlace(pool.words, pool.noteOf(slot) + NOTE_PLACE) : '';
+  return { ...(ageMs !== undefined && { ageMs }), ...(place && { place }), ...(stack && { stack }) };
 }
 
 /** The latches must be held. */

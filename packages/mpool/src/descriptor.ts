@@ -53,6 +53,11 @@ export class DescriptorFormat {
     return (generation + 1) & this.generationMask;
   }
 
+  /** The generation before this one. */
+  before(generation: number): number {
+    return (generation - 1) & this.generationMask;
+  }
+
   /** Whether a value has the form of a descriptor of this pool, whoever got it. */
   isDescriptor(value: unknown): value is number {
     return (

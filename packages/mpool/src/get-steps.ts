@@ -23,6 +23,7 @@ export class GetSteps implements Steps<number> {
     if (first !== NONE) return { done: true, value: first };
     // What this thread keeps back may be what another one that sleeps needs.
     this.#policy.flush();
+    this.#policy.countWait?.();
     const expected = this.#pool.announceSleep();
     const second = this.#policy.take();
     if (second !== NONE || this.#pool.isClosed()) return { done: true, value: second };

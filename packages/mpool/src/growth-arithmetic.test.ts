@@ -20,6 +20,7 @@ const parametersOf = (options: Partial<GrowthParameters>): GrowthParameters => (
   elemsPerChunk: 8,
   growFactor: 1,
   maxChunkBytes: 128 * MIB,
+  guardBytes: 0,
   ...options,
 });
 
@@ -44,6 +45,7 @@ describe('growth', () => {
     elemsPerChunk: fc.integer({ min: 1, max: 10_000 }),
     growFactor: fc.double({ min: 1, max: 8, noNaN: true }),
     maxChunkBytes: fc.integer({ min: 2 ** 34, max: 2 ** 40 }),
+    guardBytes: fc.constantFrom(0, 64),
   });
 
   it('uses the quota up, in chunks within their limit', () => {
@@ -75,12 +77,13 @@ describe('growth', () => {
           const stride = strideOf(parameters);
           const base =
             start + lines * parameters.align - ((start + lines * parameters.align) % parameters.align);
-          const offset = base + paddingOf(parameters) + index * stride;
+          const first = base + paddingOf(parameters) + parameters.guardBytes;
+          const offset = first + index * stride;
           expect(Number.isSafeInteger(offset)).toBe(true);
           expect((offset + parameters.alignOffset) % parameters.align).toBe(0);
-          expect((offset - base - paddingOf(parameters)) / stride).toBe(index);
+          expect((offset - first) / stride).toBe(index);
           expect(chunkByteLength(parameters, index + 1)).toBeGreaterThanOrEqual(
-            offset - base + parameters.elemSize,
+            offset - base + parameters.elemSize + parameters.guardBytes,
           );
         },
       ),

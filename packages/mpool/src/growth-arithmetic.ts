@@ -13,16 +13,20 @@ export interface GrowthParameters {
   readonly growFactor: number;
   /** Most bytes of a chunk, alignment included. */
   readonly maxChunkBytes: number;
+  /** Bytes before and after each element that nobody may write. 0 but in debug mode. */
+  readonly guardBytes: number;
 }
+
+type Element = Pick<GrowthParameters, 'elemSize' | 'align' | 'alignOffset' | 'guardBytes'>;
 
 /** Bytes from one element to the next. Any size up to 2^53; no bit operator. */
-export function strideOf({ elemSize, align }: Pick<GrowthParameters, 'elemSize' | 'align'>): number {
-  return roundUp(elemSize, align);
+export function strideOf({ elemSize, align, guardBytes }: Element): number {
+  return roundUp(elemSize + 2 * guardBytes, align);
 }
 
-/** Bytes before the first element of a chunk that begins at a multiple of `align`. */
-export function paddingOf({ align, alignOffset }: Pick<GrowthParameters, 'align' | 'alignOffset'>): number {
-  return (align - (alignOffset % align)) % align;
+/** Bytes before the first element, and its guard, of a chunk that begins at a multiple of `align`. */
+export function paddingOf({ align, alignOffset, guardBytes }: Element): number {
+  return (align - ((guardBytes + alignOffset) % align)) % align;
 }
 
 /** Bytes of a chunk of so many elements. */

@@ -20,6 +20,7 @@ import {
   mpoolLayout,
 } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
+import { forgetPuts } from './put-mark.js';
 import { Shard } from './shard.js';
 import { readWide, writeWide } from './wide-word.js';
 
@@ -118,7 +119,7 @@ export class Growth {
     if (elems < 1) return false;
     const range = this.#source.allocate(chunkByteLength(this.#parameters, elems));
     if (!range) return false;
-    const byteOffset = range.byteOffset + paddingOf(this.#parameters);
+    const byteOffset = range.byteOffset + paddingOf(this.#parameters) + this.#parameters.guardBytes;
     try {
       this.#onCreated?.({ firstSlot, elems, byteOffset });
     } catch (error) {
@@ -249,6 +250,7 @@ export class Growth {
     for (let slot = Math.max(firstSlot, words[everSlots]!); slot < end; slot++)
       words[regions.leases + slot] = lease;
     if (end > words[everSlots]!) words[everSlots] = end;
+    forgetPuts(this.#pool, firstSlot, end);
   }
 
   #slotsIn(chunks: number): number {

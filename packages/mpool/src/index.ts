@@ -1,5 +1,7 @@
 export { Segment } from '@heddle/memory';
 export type { Audit, Holding } from './audit.js';
+export type { Counters, PoolCounters } from './counters.js';
+export type { Damage, DamageKind } from './damage-log.js';
 export type { LateRefusal } from './late-refusals.js';
 export type { LeaseState } from './lease.js';
 export { Lease } from './lease-object.js';

@@ -65,6 +65,25 @@ describe('what it costs, in Atomics calls', () => {
     expect(costOf(cycle)).toEqual({ compareExchange: 1, exchange: 1, load: 1 });
   });
 
+  it("of checked: 'exact': 1 load and 1 CAS more to put, none to get", () => {
+    const pool = warm(poolOf({ policy: 'sharded', magazine: 32, threads: 1, checked: 'exact' }));
+    const held: number[] = [];
+    pool.getMany(33, held);
+    for (const descriptor of held.splice(0, 32)) pool.put(descriptor);
+    const cycle = () => {
+      for (let i = 0; i < 32; i++) pool.put(pool.tryGet()!);
+    };
+    cycle();
+    expect(costOf(cycle)).toEqual({ compareExchange: 1 + 32, exchange: 1, load: 1 + 32 });
+  });
+
+  it('of counters: 1 add to get, 1 sub to put', () => {
+    const pool = warm(poolOf({ policy: 'locked', counters: true }));
+    const descriptor = pool.tryGet()!;
+    expect(costOf(() => pool.put(descriptor))).toEqual({ compareExchange: 1, exchange: 1, load: 1, sub: 1 });
+    expect(costOf(() => pool.tryGet())).toEqual({ compareExchange: 1, exchange: 1, add: 1 });
+  });
+
   it('of detach and adopt: 1 CAS, and loads', () => {
     const pool = warm(poolOf({ policy: 'locked' }));
     const descriptor = pool.tryGet()!;

@@ -3,13 +3,19 @@ import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/me
 /** Entries of the log of late refusals: a power of two. */
 export const LATE_LOG_ENTRIES = 8;
 
+/** Entries of the log of damage: a power of two. */
+export const DAMAGE_LOG_ENTRIES = 8;
+/** Words of an entry: descriptor, kind, the thread that did it as far as that is known, the thread that found it. */
+export const DAMAGE_WORDS = 4;
+
 /**
  * A pool in its segment:
  *
  * ```
- *  | header | shards | seats | leases | links | chunk table | lock |        chunk        chunk ...
- *    fixed    2 lines  lines   a word   a word  8 words a                  ranges of the segment, taken as
- *             each     each    a slot   a slot  chunk                      the pool grows: | pad | slot | slot | ...
+ *  | header | shards | seats | leases | links | chunk table | lock | notes | counters |    chunk        chunk ...
+ *    fixed    2 lines  lines   a word   a word  8 words a            only where they    ranges of the segment, taken
+ *             each     each    a slot   a slot  chunk                are asked for      as the pool grows:
+ *                                                                                       | pad | slot | slot | ...
  * ```
  */
 export const mpoolLayout = defineLayout('mpool', 1, {
@@ -42,6 +48,14 @@ export const mpoolLayout = defineLayout('mpool', 1, {
   firstGeneration: field('creator'),
   /** Whether slots are prepared by a function that each thread brings along. */
   hasInit: field('creator'),
+  /** Whether a second put is refused at its call, whatever waits in batches. */
+  exactPut: field('creator'),
+  /** Bytes that are watched before and after each element, 0 but in debug mode. */
+  guardBytes: field('creator'),
+  /** Words of the note of each slot. */
+  noteWords: field('creator'),
+  /** Rows of counters: one for each id of a thread, and one for id 0, which no thread has. 0 where nothing is counted. */
+  counterRows: field('creator'),
   /** Token of the thread that made the pool. */
   owner: field('creator'),
   /** What getters sleep on: a sequence << 1 | whether somebody sleeps. */
@@ -66,6 +80,14 @@ export const mpoolLayout = defineLayout('mpool', 1, {
   lateRefusals: field('refuser'),
   /** The last ones: a descriptor, and the id of the thread that put it. */
   lateLog: field('refuser', 2 * LATE_LOG_ENTRIES),
+  /** Damage that was found in debug mode, wraps at 2^32. */
+  damages: field('finder'),
+  /** The last ones, `DAMAGE_WORDS` each. */
+  damageLog: field('finder', DAMAGE_LOG_ENTRIES * DAMAGE_WORDS),
+  /** Slots that are out, where that is counted. */
+  out: field('anyone'),
+  /** Most slots that were out at the same time, where that is counted. */
+  peak: field('anyone'),
 });
 
 /** A shard: a free list and the latch that guards it. */
@@ -89,6 +111,36 @@ export const seatLayout = defineLayout('mpool-seat', 1, {
   count: field('owner'),
 });
 
+/** What one thread did, 53 bits each. */
+export const counterLayout = defineLayout('mpool-counters', 1, {
+  gotLow: field('its thread'),
+  gotHigh: field('its thread'),
+  putLow: field('its thread'),
+  putHigh: field('its thread'),
+  acrossLow: field('its thread'),
+  acrossHigh: field('its thread'),
+  batchesLow: field('its thread'),
+  batchesHigh: field('its thread'),
+  stealsLow: field('its thread'),
+  stealsHigh: field('its thread'),
+  waitsLow: field('its thread'),
+  waitsHigh: field('its thread'),
+});
+
+/**
+ * The note of a slot, as far as it is asked for: a mark, then a time, then a place.
+ *
+ * Its mark: which generation of it was put last, and by whom.
+ */
+export const NOTE_MARK = 0;
+/** Milliseconds of the clock at which it was got, modulo 2^32. */
+export const NOTE_GOT_AT = 1;
+/** Words of a note with a time. */
+export const NOTE_WORDS = 2;
+/** In debug mode: where it was got, or put last: up to 48 characters. */
+export const NOTE_PLACE = 2;
+export const PLACE_WORDS = 12;
+
 /** An entry of the chunk table, written by the holder of shard 0's latch. Entries below `chunkCount` count; the one at it is a record of intent. */
 export const CHUNK_WORDS = 8;
 export const CHUNK_RANGE = 0;
@@ -111,6 +163,8 @@ export interface Shape {
   readonly maxChunks: number;
   /** Words of the lock of policy `locked`, where it is not a latch. */
   readonly lockWords: number;
+  readonly noteWords: number;
+  readonly counterRows: number;
 }
 
 /** Word index of each part of a pool. */
@@ -123,13 +177,15 @@ export interface Regions {
   readonly links: number;
   readonly chunks: number;
   readonly lock: number;
+  readonly notes: number;
+  readonly counters: number;
   readonly end: number;
 }
 
 const LINE_WORDS = LINE_BYTES / WORD_BYTES;
 
 export function regionsOf(shape: Shape): Regions {
-  const { shards, seats, magazine, slotCapacity, maxChunks, lockWords } = shape;
+  const { shards, seats, magazine, slotCapacity, maxChunks, lockWords, noteWords, counterRows } = shape;
   const seatsAt = mpoolLayout.wordCount + shards * shardLayout.wordCount;
   const seatWords = seatLayout.wordCount + roundUp(magazine, LINE_WORDS);
   const leases = seatsAt + seats * seatWords;
@@ -137,6 +193,9 @@ export function regionsOf(shape: Shape): Regions {
   const links = leases + roundUp(1 << (32 - Math.clz32(slotCapacity - 1)), LINE_WORDS);
   const chunks = links + roundUp(slotCapacity, LINE_WORDS);
   const lock = chunks + roundUp(maxChunks * CHUNK_WORDS, LINE_WORDS);
-  const end = lock + lockWords;
-  return { shards: mpoolLayout.wordCount, seats: seatsAt, seatWords, leases, links, chunks, lock, end };
+  const notes = lock + roundUp(lockWords, LINE_WORDS);
+  const counters = notes + roundUp(slotCapacity * noteWords, LINE_WORDS);
+  const end = counters + counterRows * counterLayout.wordCount;
+  const tables = { shards: mpoolLayout.wordCount, seats: seatsAt, seatWords, leases, links, chunks };
+  return { ...tables, lock, notes, counters, end };
 }

@@ -12,6 +12,8 @@ const step = fc.record({
 
 const variants: Partial<MpoolOptions>[] = [
   { policy: 'sharded', magazine: 2, threads: 1 },
+  { policy: 'sharded', magazine: 2, threads: 1, debug: true, counters: true },
+  { policy: 'sharded', magazine: 2, threads: 2, checked: 'exact' },
   { policy: 'sharded', exact: true },
   { policy: 'locked' },
   { policy: 'owner' },

@@ -20,7 +20,10 @@ export interface Answer {
   readonly descriptors: readonly number[];
 }
 
-const pool = Mpool.from((workerData as { pool: MpoolHandle }).pool);
+// The words in which threads mark elements as theirs begin at 0, in debug mode at each get.
+const pool = Mpool.from((workerData as { pool: MpoolHandle }).pool, {
+  init: (bytes) => bytes.set([0, 0, 0, 0]),
+});
 const me = pool.segment.thread.id;
 const ownerWords = new Int32Array(pool.segment.buffer);
 

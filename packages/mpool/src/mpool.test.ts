@@ -18,6 +18,10 @@ const VARIANTS: Partial<MpoolOptions>[] = [
   { policy: 'sharded' },
   { policy: 'sharded', exact: true },
   { policy: 'sharded', magazine: 3 },
+  { policy: 'sharded', magazine: 3, checked: 'exact' },
+  { policy: 'sharded', magazine: 3, debug: true },
+  { policy: 'locked', debug: true, counters: true },
+  { policy: 'sharded', magazine: 3, counters: true },
   { policy: 'serialized' },
   { policy: 'owner' },
   ...LOCKS.map((lock) => ({ policy: 'locked', lock }) as const),
@@ -90,7 +94,7 @@ describe.each(VARIANTS)('Mpool of %o', (variant) => {
     const pool = poolOf({ elemSize: 1024, maxElems: 63, elemsPerChunk: 16 });
     const { used } = segment.space.usage();
     pool.get();
-    expect(segment.space.usage().used - used).toBe(16 * 1024);
+    expect(segment.space.usage().used - used).toBe(16 * (variant.debug ? 1024 + 2 * 64 : 1024));
     expect(pool.audit()).toMatchObject({ slots: 16, outstanding: 1 });
   });
 
@@ -126,7 +130,7 @@ describe.each(VARIANTS)('Mpool of %o', (variant) => {
       const error = failure(() => pool.put(first));
       expect(error.code).toBe('ERR_HEDDLE_STALE_DESCRIPTOR');
       expect(error.facts['holder']).toBe(segment.thread.id);
-      expect(pool.audit().holders).toEqual([
+      expect(pool.audit().holders).toMatchObject([
         { descriptor: second, threadId: segment.thread.id, state: 'held', gotBy: segment.thread.id },
       ]);
       pool.put(second);

@@ -50,9 +50,14 @@ class Helper {
   }
 }
 
-type Variant = Pick<MpoolOptions, 'policy' | 'exact' | 'lock'>;
+type Variant = Pick<MpoolOptions, 'policy' | 'exact' | 'lock' | 'checked' | 'debug' | 'counters'>;
 
 describe.each<Variant>([{ policy: 'sharded' }, { policy: 'sharded', exact: true }, { policy: 'locked' }])(
+  'a pool of %o, on threads',
+  (variant) => conformance(variant, false),
+);
+
+describe.each<Variant>([{ checked: 'exact' }, { debug: true, counters: true }])(
   'a pool of %o, on threads',
   (variant) => conformance(variant, false),
 );
@@ -67,7 +72,13 @@ function conformance(variant: Variant, brief: boolean): void {
   const helpers: Helper[] = [];
 
   const poolOf = (maxElems: number, elemSize = 64) =>
-    Mpool.create(segment, { name: 'blocks', elemSize, maxElems, ...variant });
+    Mpool.create(segment, {
+      name: 'blocks',
+      elemSize,
+      maxElems,
+      ...variant,
+      ...(variant.debug && { init: (bytes) => bytes.set([0, 0, 0, 0]) }),
+    });
   const helperOf = (pool: Mpool) => {
     const helper = new Helper(pool);
     helpers.push(helper);
@@ -271,6 +282,47 @@ describe('a pool of policy owner, on threads', () => {
     expect(pool.audit()).toMatchObject({ outstanding: 0, put: 1, consistent: true });
     segment.detach();
   });
+});
+
+it("PL-03 refuses with checked: 'exact' at its call what waits in another thread's batch", async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const exact = { elemSize: 64, maxElems: 32, magazine: 8, threads: 4, checked: 'exact' } as const;
+  const pool = Mpool.create(segment, { name: 'p', ...exact });
+  const helper = new Helper(pool);
+  const descriptor = pool.get();
+  await helper.ask({ do: 'put', descriptors: [descriptor] });
+  expect(pool.audit()).toMatchObject({ unsent: 1, outstanding: 0 });
+  expect(() => pool.put(descriptor)).toThrow(/put already/);
+  expect(() => pool.bytes(descriptor)).toThrow(/put already/);
+  await helper.ask({ do: 'flush' });
+  expect(pool.audit()).toMatchObject({ put: 1, refused: 1, putTwice: [], outstanding: 0, consistent: true });
+  await helper.end('terminate');
+  segment.detach();
+});
+
+it('names the thread that wrote to an element after it had put it', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 1, debug: true, counters: true });
+  const helper = new Helper(pool);
+  const descriptor = pool.get();
+  const view = pool.bytes(descriptor);
+  const { threadId } = await helper.ask({ do: 'put', descriptors: [descriptor] });
+  view[0] = 1;
+  const facts = { kind: 'used after put', threadId, foundBy: segment.thread.id };
+  expect(() => pool.get()).toThrow(
+    expect.objectContaining({ code: 'ERR_HEDDLE_DAMAGED', facts: expect.objectContaining(facts) }),
+  );
+  expect(pool.counters()!.threads).toMatchObject([
+    { threadId: segment.thread.id, got: 2, put: 1 },
+    { threadId, got: 0, put: 1, putAcrossThreads: 1 },
+  ]);
+  const { descriptors } = await helper.ask({ do: 'get', count: 1 });
+  const [holding] = pool.audit().holders;
+  expect(holding).toMatchObject({ descriptor: descriptors[0], threadId });
+  expect(holding!.place).toMatch(/^mpool\.test-worker\.[jt]s:\d+:\d+$/);
+  expect(holding!.ageMs).toBeLessThan(60_000);
+  await helper.end('terminate');
+  segment.detach();
 });
 
 it('PL-06 lets one thread have the nominal capacity, whatever idle threads keep in magazines and seats', async () => {

@@ -11,6 +11,7 @@ import {
 } from '@heddle/memory';
 import { type Audit, auditPool } from './audit.js';
 import { closePool, releaseIfUnused } from './close-pool.js';
+import { type PoolCounters, readCounters } from './counters.js';
 import { type DescriptorFormat, NONE } from './descriptor.js';
 import { GetSteps } from './get-steps.js';
 import { adopt, detach } from './hand-over.js';
@@ -27,8 +28,7 @@ import { PoolThread } from './pool-thread.js';
 import { refusal } from './refusal.js';
 import { reportText } from './report.js';
 import type { SlotHooks } from './slot-hooks.js';
-
-const { shrinks } = mpoolLayout.offsets;
+import type { SlotOffsets } from './slot-offsets.js';
 
 /** What another thread opens a pool with: plain and cloneable. */
 export interface MpoolHandle {
@@ -72,16 +72,14 @@ export class Mpool {
   readonly #policy: Policy;
   readonly #format: DescriptorFormat;
   readonly #attached: boolean;
-  /** Byte offset of each slot that this thread has looked up. */
-  #offsets = new Float64Array(0);
-  #knownChunks = 0;
-  #seenShrinks = 0;
+  readonly #offsets: SlotOffsets;
 
   private constructor(segment: Segment, info: StructureInfo, hooks: SlotHooks, attached = false) {
     this.#thread = PoolThread.of(segment, info);
     this.#thread.use(hooks);
     this.#policy = this.#thread.policy;
     this.#format = this.#thread.pool.format;
+    this.#offsets = this.#thread.offsets;
     this.#attached = attached;
     this.segment = segment;
     this.name = info.name;
@@ -278,8 +276,7 @@ export class Mpool {
     ) {
       throw this.#refusal(descriptor, 'use');
     }
-    if (slot >= this.#offsets.length || pool.words[shrinks] !== this.#seenShrinks) this.#lookUpChunks();
-    return this.#offsets[slot]!;
+    return this.#offsets.of(slot);
   }
 
   /**
@@ -347,7 +344,17 @@ export class Mpool {
    */
   audit(): Audit {
     this.segment.assertAttached();
-    return auditPool(this.#thread.pool, this.#thread.shards);
+    const { pool, shards } = this.#thread;
+    return auditPool(pool, shards, (descriptor) => this.#policy.stackOf?.(descriptor));
+  }
+
+  /**
+   * What each thread did since the pool was made, read while they go on; undefined where it was made without
+   * `counters`.
+   */
+  counters(): PoolCounters | undefined {
+    this.segment.assertAttached();
+    return readCounters(this.#thread.pool);
   }
 
   /** {@link audit} as text: who holds what, and what is wrong. */
@@ -384,17 +391,10 @@ export class Mpool {
 
   /** Runs while the pool is closed and its memory is still there. */
   #cleanup(): void {
-    const { growth, hooks, plan } = this.#thread;
+    const { growth, hooks } = this.#thread;
     if (!hooks.cleanup) return;
     for (const { elems, byteOffset } of growth.chunks(0)) {
-      for (let i = 0; i < elems; i++) {
-        hooks.cleanup(
-          this.segment.bytesAt(
-            byteOffset + i * growth.stride,
-            plan.elemSize,
-          ) as Uint8Array<SharedArrayBuffer>,
-        );
-      }
+      for (let i = 0; i < elems; i++) hooks.cleanup(this.#thread.bytesAt(byteOffset + i * growth.stride));
     }
   }
 
@@ -414,26 +414,6 @@ export class Mpool {
     const { pool } = this.#thread;
     const hasPut = this.#format.isDescriptor(descriptor) && this.#policy.hasPut(descriptor);
     return refusal(pool, this.name, descriptor, verb, hasPut);
-  }
-
-  #lookUpChunks(): void {
-    const { growth, pool } = this.#thread;
-    const { stride } = growth;
-    if (pool.words[shrinks] !== this.#seenShrinks) {
-      this.#seenShrinks = pool.words[shrinks]!;
-      this.#offsets = new Float64Array(0);
-      this.#knownChunks = 0;
-    }
-    const chunks = growth.chunks(this.#knownChunks);
-    const last = chunks.at(-1);
-    if (!last) return;
-    const offsets = new Float64Array(last.firstSlot + last.elems);
-    offsets.set(this.#offsets);
-    for (const { firstSlot, elems, byteOffset } of chunks) {
-      for (let i = 0; i < elems; i++) offsets[firstSlot + i] = byteOffset + i * stride;
-    }
-    this.#offsets = offsets;
-    this.#knownChunks += chunks.length;
   }
 
   #got(descriptor: number): number {

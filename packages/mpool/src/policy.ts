@@ -1,3 +1,13 @@
+/** What happens now and then, counted in private memory. */
+export interface SlowCounts {
+  /** Batches of puts that were sent off. */
+  batches: number;
+  /** Times that slots were had from another thread's list. */
+  steals: number;
+  /** Times that a getter slept. */
+  waits: number;
+}
+
 /** Who may put a descriptor, and how slots travel between threads. */
 export interface Policy {
   /**
@@ -21,6 +31,12 @@ export interface Policy {
   flush(): void;
   /** {@link flush}, and what only this thread could get: before the pool shrinks or closes. */
   empty(): void;
+  /** Counts from now on what it does on its slow path. Absent where it has nothing to count. */
+  countSlow?(counts: SlowCounts): void;
+  /** Is told that a getter is about to sleep. Absent where nobody counts. */
+  countWait?(): void;
+  /** Where this thread got a descriptor, as far as it noted that. Absent but in debug mode. */
+  stackOf?(descriptor: number): string | undefined;
 }
 
 /**

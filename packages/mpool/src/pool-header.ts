@@ -34,6 +34,10 @@ export function writeHeader(words: Int32Array, plan: PoolPlan, made: Made): void
   writeWide(words, at.alignOffsetLow, plan.alignOffset);
   writeWide(words, at.maxChunkLow, plan.maxChunkBytes);
   words[at.elemsPerChunk] = plan.elemsPerChunk;
+  words[at.exactPut] = plan.exactPut ? 1 : 0;
+  words[at.guardBytes] = plan.guardBytes;
+  words[at.noteWords] = plan.shape.noteWords;
+  words[at.counterRows] = plan.shape.counterRows;
   words[at.owner] = made.by;
   words[at.hasInit] = made.hasInit ? 1 : 0;
   words[at.firstGeneration] = (made.firstGeneration ?? 0) & generationMask;
@@ -57,6 +61,8 @@ export function readHeader(words: Int32Array): PoolPlan {
     maxChunkBytes: readWide(words, at.maxChunkLow),
     elemsPerChunk: words[at.elemsPerChunk]!,
     growFactor: float[0]!,
+    guardBytes: words[at.guardBytes]!,
+    exactPut: words[at.exactPut] !== 0,
     shape: {
       shards: words[at.shards]!,
       seats: words[at.seats]!,
@@ -64,6 +70,8 @@ export function readHeader(words: Int32Array): PoolPlan {
       slotCapacity: words[at.slotCapacity]!,
       maxChunks: words[at.maxChunks]!,
       lockWords: words[at.lockWords]!,
+      noteWords: words[at.noteWords]!,
+      counterRows: words[at.counterRows]!,
     },
   };
 }

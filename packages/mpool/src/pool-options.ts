@@ -2,7 +2,7 @@ import { LOCK_KINDS, lockWordCount } from '@heddle/lock';
 import { MAX_THREADS } from '@heddle/memory';
 import { MAX_SLOTS } from './descriptor.js';
 import { chunkSteps, type GrowthParameters, mostElemsOfChunk, strideOf } from './growth-arithmetic.js';
-import type { Shape } from './mpool.layout.js';
+import { NOTE_PLACE, NOTE_WORDS, PLACE_WORDS, type Shape } from './mpool.layout.js';
 import type { PolicyName } from './policy.js';
 import { POLICIES } from './policy.js';
 import type { SlotHooks } from './slot-hooks.js';
@@ -16,6 +16,8 @@ const DEFAULT_THREADS = 8;
 const DEFAULT_MAGAZINE = 32;
 const MAX_MAGAZINES = 64;
 const MAX_MAGAZINE = 1024;
+/** Bytes before and after each element that debug mode watches. */
+const GUARD_BYTES = 64;
 
 export interface MpoolOptions extends SlotHooks {
   /** Unique in the segment. 1 to 64 bytes of UTF-8. */
@@ -54,6 +56,19 @@ export interface MpoolOptions extends SlotHooks {
   readonly magazine?: number;
   /** Whether `maxElems` is never exceeded: `magazine` is 0 then. Default false. */
   readonly exact?: boolean;
+  /**
+   * When a second put of one descriptor by another thread is refused: `'batched'`, at the latest when the put is sent
+   * off, then it is listed in the report; `'exact'`, at its call, for 1 load and 1 CAS a put. Where nothing is batched
+   * it is exact in any case. Default `'batched'`.
+   */
+  readonly checked?: 'batched' | 'exact';
+  /**
+   * Looks for misuse of memory: elements are overwritten when they are put, bytes around each are watched, and it is
+   * noted where each was got. Takes time in proportion to `elemSize`. Default false.
+   */
+  readonly debug?: boolean;
+  /** Counts for each thread what it does, and the time of each get; see `Mpool.counters`. Default false. */
+  readonly counters?: boolean;
 }
 
 /** Locks that a list can have. */
@@ -66,6 +81,8 @@ export interface PoolPlan extends GrowthParameters {
   readonly policy: PolicyName;
   readonly lock: PoolLock;
   readonly maxElems: number;
+  /** Whether each put is marked, so that a second one is refused at its call. Always so in debug mode. */
+  readonly exactPut: boolean;
   readonly shape: Shape;
 }
 
@@ -83,7 +100,13 @@ export function planOf(options: MpoolOptions): PoolPlan {
       throw new TypeError(`${name} is a function, not ${typeof options[name]}`);
     }
   }
+  for (const name of ['exact', 'debug', 'counters'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'boolean') {
+      throw new TypeError(`${name} is true or false, not ${String(options[name])}`);
+    }
+  }
   const { maxElems: asked = Infinity, policy = 'sharded', lock = 'latch', growFactor = 1 } = options;
+  const { checked = 'batched', debug = false, counters = false } = options;
   const elemSize = wholeNumber('elemSize', options.elemSize, 1);
   const align = wholeNumber('align', options.align ?? DEFAULT_ALIGN, 1);
   if (Math.log2(align) % 1 !== 0) throw new RangeError(`align is a power of two, not ${align}`);
@@ -103,7 +126,14 @@ export function planOf(options: MpoolOptions): PoolPlan {
     throw new RangeError(`policy is one of ${POLICIES.join(', ')}, not ${String(policy)}`);
   }
   if (!LOCKS.includes(lock)) throw new RangeError(`lock is one of ${LOCKS.join(', ')}, not ${String(lock)}`);
-  const parameters = { elemSize, align, alignOffset, elemsPerChunk, growFactor, maxChunkBytes };
+  if (checked !== 'batched' && checked !== 'exact') {
+    throw new RangeError(`checked is 'batched' or 'exact', not ${String(checked)}`);
+  }
+  if (policy === 'unsafe' && (checked === 'exact' || debug)) {
+    throw new RangeError('A pool of policy "unsafe" checks nothing: choose another policy');
+  }
+  const guardBytes = debug ? GUARD_BYTES : 0;
+  const parameters = { elemSize, align, alignOffset, elemsPerChunk, growFactor, maxChunkBytes, guardBytes };
   if (mostElemsOfChunk(parameters) < 1) {
     throw new RangeError(
       `maxChunkBytes is ${maxChunkBytes}, too small for one element of ${strideOf(parameters)} bytes with its alignment of ${align}`,
@@ -126,7 +156,11 @@ export function planOf(options: MpoolOptions): PoolPlan {
   }
   const maxChunks = chunkSteps(parameters, slotCapacity, 2 * MAX_CHUNKS).length;
   const lockWords = policy === 'locked' && lock !== 'latch' ? lockWordCount(lock, MAX_THREADS) : 0;
-  return { ...parameters, policy, lock, maxElems, shape: { ...sharing, slotCapacity, maxChunks, lockWords } };
+  const exactPut = debug || (checked === 'exact' && sharing.magazine > 0);
+  const noteWords = debug ? NOTE_PLACE + PLACE_WORDS : counters ? NOTE_WORDS : exactPut ? 1 : 0;
+  const counterRows = counters ? MAX_THREADS + 1 : 0;
+  const shape = { ...sharing, slotCapacity, maxChunks, lockWords, noteWords, counterRows };
+  return { ...parameters, policy, lock, maxElems, exactPut, shape };
 }
 
 type Sharing = Pick<Shape, 'shards' | 'seats' | 'magazine'>;

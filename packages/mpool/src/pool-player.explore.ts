@@ -7,13 +7,15 @@ import { GetSteps } from './get-steps.js';
 import { type ChunkSource, Growth } from './growth.js';
 import { adopt, detach } from './hand-over.js';
 import { holdingAll } from './holding-all.js';
-import { mpoolLayout, regionsOf, seatLayout, shardLayout } from './mpool.layout.js';
+import { mpoolLayout, NOTE_WORDS, regionsOf, seatLayout, shardLayout } from './mpool.layout.js';
 import type { Policy } from './policy.js';
+import { withLayers } from './policy-layers.js';
 import { writeHeader } from './pool-header.js';
 import { type MpoolOptions, type PoolPlan, planOf } from './pool-options.js';
 import { recoverPool } from './pool-recovery.js';
 import { guardOf, policyOf } from './pool-thread.js';
 import { PoolWords } from './pool-words.js';
+import { isPutIn, markOf } from './put-mark.js';
 import { Shard } from './shard.js';
 
 /**
@@ -29,6 +31,7 @@ const MOST_RECOVERIES = 4;
 const FIRST = 1;
 export const SECOND = 2;
 const MOST_SLOTS = 8;
+const POISON = -1;
 
 /** A pool as a model wants it, and where its words and those of the model lie. */
 export class Subject {
@@ -48,6 +51,8 @@ export class Subject {
   readonly rangeCount: number;
   /** A word for each id: how many recoveries of it were begun. */
   readonly recoveries: number;
+  /** A word for each slot in place of its memory: poisoned, or what its holder wrote. */
+  readonly contents: number;
 
   constructor(name: string, plan: PoolPlan, slots: number) {
     this.name = name;
@@ -60,13 +65,14 @@ export class Subject {
     this.ranges = this.marks + MOST_SLOTS;
     this.mail = this.ranges + this.rangeCount;
     this.recoveries = this.mail + 4;
-    this.words = this.recoveries + 4;
+    this.contents = this.recoveries + 4;
+    this.words = this.contents + MOST_SLOTS;
   }
 
   /** What every model says. */
   get base() {
     const { shape } = this.plan;
-    const { shards, seats, seatWords, leases, links, chunks } = regionsOf(shape);
+    const { shards, seats, seatWords, leases, links, chunks, notes } = regionsOf(shape);
     const place = (
       count: number,
       at: number,
@@ -90,6 +96,8 @@ export class Subject {
         range: [this.ranges, this.rangeCount] as const,
         mail: [this.mail, 4] as const,
         recoveries: [this.recoveries, 4] as const,
+        contents: [this.contents, MOST_SLOTS] as const,
+        ...(shape.noteWords > 0 && { note: [notes, shape.slotCapacity * shape.noteWords] as const }),
       },
       hints: shape.magazine > 0 ? [mpoolLayout.offsets.wakeup, mpoolLayout.offsets.closedHint] : [],
       init: (words: Int32Array<SharedArrayBuffer>) => {
@@ -121,7 +129,17 @@ export class Subject {
 
   policy(parts: ReturnType<Subject['over']>): Policy {
     const { pool, growth, shards } = parts;
-    return policyOf(this.plan, pool, growth, shards);
+    const { contents, plan } = this;
+    const { words } = pool;
+    const elements = {
+      damage: () => undefined,
+      poison: (slot: number) => {
+        words[contents + slot] = POISON;
+      },
+      isPoisoned: (slot: number) => words[contents + slot] === POISON,
+    };
+    const debug = plan.guardBytes > 0 ? { poolName: 'm', elements } : undefined;
+    return withLayers(policyOf(plan, pool, growth, shards), plan, pool, debug);
   }
 
   recover(thread: SimulatedThread, deadId: number): void {
@@ -158,6 +176,13 @@ export class Subject {
         !held.includes(descriptor) && (dead.some(Boolean) ? dead[threadId - 1] : true),
     );
     if (leaked.length > 0) return `Nobody holds ${JSON.stringify(leaked)}`;
+    const { format } = pool;
+    const stuck = out.filter(
+      (descriptor) =>
+        this.plan.exactPut &&
+        isPutIn(words[markOf(pool, format.slotOf(descriptor))]!, format.generationOf(descriptor)),
+    );
+    if (stuck.length > 0) return `Out, and marked as put: ${stuck}`;
     for (let range = 0; range < this.rangeCount; range++) {
       const owner = words[this.ranges + range]! % 32;
       if (owner > 0 && owner < 31) return `Memory ${range} was left to thread ${owner}`;
@@ -256,6 +281,11 @@ export class Player {
     if (before !== 0 && this.#parts.pool.isAlive(before))
       throw new Error(`Threads ${before} and ${this.id} both have ${descriptor}`);
     words[at] = this.id;
+    if (this.#subject.plan.guardBytes > 0) words[this.#contentOf(descriptor)] = this.id;
+  }
+
+  #contentOf(descriptor: number): number {
+    return this.#subject.contents + this.#parts.pool.format.slotOf(descriptor);
   }
 
   unmark(descriptor: number): void {
@@ -264,6 +294,9 @@ export class Player {
 
   put(descriptor: number): void {
     if (descriptor === NONE) return;
+    const content =
+      this.#subject.plan.guardBytes > 0 ? this.#thread.words[this.#contentOf(descriptor)] : this.id;
+    if (content !== this.id) throw new Error(`What thread ${this.id} wrote is gone: ${content}`);
     this.unmark(descriptor);
     if (!this.tryPut(descriptor))
       throw new Error(`The put of ${descriptor} by thread ${this.id} was refused`);
@@ -347,11 +380,18 @@ export function list(slots: number, options: Partial<MpoolOptions> = {}, first =
 }
 
 /** Two shards: of threads with odd and with even ids. A magazine and a seat, of one slot each, for two threads. */
-export function sharded(slots: number, magazine: number): Subject {
-  const plan = planOf({ name: 'm', elemSize: 8, maxElems: slots, threads: 2, magazine });
+export function sharded(slots: number, magazine: number, options: Partial<MpoolOptions> = {}): Subject {
+  const plan = planOf({ name: 'm', elemSize: 8, maxElems: slots, threads: 2, magazine, ...options });
   const slotCapacity = slots + 4 * magazine;
-  const shape = { ...plan.shape, shards: 2, slotCapacity, maxChunks: 1 };
-  return new Subject(`sharded by ${magazine}`, { ...plan, elemsPerChunk: slotCapacity, shape }, slotCapacity);
+  // Places are many words, and nothing depends on them.
+  const noteWords = Math.min(plan.shape.noteWords, NOTE_WORDS);
+  const shape = { ...plan.shape, shards: 2, slotCapacity, maxChunks: 1, noteWords };
+  const more = Object.keys(options).map((option) => `, ${option}`);
+  return new Subject(
+    `sharded by ${magazine}${more.join('')}`,
+    { ...plan, elemsPerChunk: slotCapacity, shape },
+    slotCapacity,
+  );
 }
 
 export function model(

@@ -1,9 +1,13 @@
 import { giveNow } from './give-now.js';
 import { holdingAll } from './holding-all.js';
 import { generationOfLease, idOfLease, LEASE, leaseWord, stateOfLease } from './lease.js';
+import { mpoolLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
+import { undoPuts } from './put-mark.js';
 import { Seat } from './seat.js';
 import type { Shard } from './shard.js';
+
+const { out: outCount } = mpoolLayout.offsets;
 
 /**
  * Brings back what a dead thread had, once each: the puts that it
@@ -29,6 +33,7 @@ export function recoverPool(
     for (const descriptor of seat.pending()) giveNow(pool, shards, descriptor);
     seat.leave(dead.token);
   }
+  undoPuts(pool, dead.id);
   // All latches: what is held and listed holds still, but for what a receiver adopts.
   const home = shards[dead.id & (shards.length - 1)]!;
   holdingAll(shards, () => {
@@ -46,5 +51,6 @@ function bringBack(pool: PoolWords, home: Shard, slot: number, deadId: number): 
   if (pool.platform.atomics.compareExchange(words, regions.leases + slot, lease, free) === lease) {
     home.link(slot);
     home.countRecovered(1);
+    if (pool.shape.counterRows > 0) pool.platform.atomics.sub(words, outCount, 1);
   }
 }

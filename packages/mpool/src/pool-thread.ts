@@ -1,12 +1,15 @@
 import type { Segment, StructureInfo } from '@heddle/memory';
+import type { DebugParts } from './debug-policy.js';
 import { type Chunk, Growth } from './growth.js';
 import { type Guard, NO_GUARD } from './guard.js';
+import { GuardedElements } from './guarded-elements.js';
 import { ListPolicy } from './list-policy.js';
 import { LockGuard } from './lock-guard.js';
 import { mpoolLayout, shardLayout } from './mpool.layout.js';
 import { OverlapGuard } from './overlap-guard.js';
 import { OwnerPolicy } from './owner-policy.js';
 import type { Policy } from './policy.js';
+import { withLayers } from './policy-layers.js';
 import { readHeader } from './pool-header.js';
 import type { PoolPlan } from './pool-options.js';
 import { PoolWords } from './pool-words.js';
@@ -14,15 +17,20 @@ import { segmentChunks } from './segment-chunks.js';
 import { Shard } from './shard.js';
 import { ShardedPolicy } from './sharded-policy.js';
 import type { SlotHooks } from './slot-hooks.js';
+import { SlotOffsets } from './slot-offsets.js';
 import { UnsafePolicy } from './unsafe-policy.js';
 
 /** What one thread has of one pool, however often it opens it. */
 export class PoolThread {
+  readonly segment: Segment;
   readonly info: StructureInfo;
   readonly plan: PoolPlan;
   readonly pool: PoolWords;
   readonly growth: Growth;
   readonly shards: readonly Shard[];
+  readonly offsets: SlotOffsets;
+  /** In debug mode. */
+  readonly elements: GuardedElements | undefined;
   hooks: SlotHooks = {};
   #policy: Policy | undefined;
 
@@ -38,6 +46,7 @@ export class PoolThread {
   }
 
   private constructor(segment: Segment, info: StructureInfo) {
+    this.segment = segment;
     this.info = info;
     const words = segment.wordsAt(info.byteOffset, info.byteLength);
     this.plan = readHeader(words);
@@ -47,18 +56,30 @@ export class PoolThread {
     this.pool = new PoolWords(words, shape, { id, token }, isAlive, segment.platform);
     this.growth = new Growth(this.pool, this.plan, segmentChunks(segment, align), {
       guard: guardOf(this.plan, this.pool),
-      onCreated: (chunk) => this.#init(segment, chunk),
+      onCreated: (chunk) => this.#prepare(chunk),
     });
     const others = Array.from({ length: shape.shards - 1 }, (_, i) => new Shard(this.pool, i + 1));
     this.shards = [this.growth.shard, ...others];
+    this.offsets = new SlotOffsets(this.growth, words);
+    if (this.plan.guardBytes === 0) return;
+    const bytesAt = (byteOffset: number, byteLength: number) => segment.bytesAt(byteOffset, byteLength);
+    this.elements = new GuardedElements(bytesAt, (slot) => this.offsets.of(slot), this.plan);
   }
 
-  #init(segment: Segment, { elems, byteOffset }: Chunk): void {
+  /** Makes new elements ready, before anyone can get them. */
+  #prepare({ elems, byteOffset }: Chunk): void {
     const { init } = this.hooks;
-    if (!init) return;
+    if (!init && !this.elements) return;
     for (let i = 0; i < elems; i++) {
-      init(segment.bytesAt(byteOffset + i * this.growth.stride, this.plan.elemSize));
+      const at = byteOffset + i * this.growth.stride;
+      this.elements?.guard(at);
+      init?.(this.bytesAt(at));
     }
+  }
+
+  /** The element at a byte offset. A new view each time. */
+  bytesAt(byteOffset: number): Uint8Array<SharedArrayBuffer> {
+    return new Uint8Array(this.segment.buffer, byteOffset, this.plan.elemSize);
   }
 
   /**
@@ -89,8 +110,21 @@ export class PoolThread {
 
   /** Made when it is first used: a thread that only recovers others takes no seat. */
   get policy(): Policy {
-    this.#policy ??= policyOf(this.plan, this.pool, this.growth, this.shards);
+    const { plan, pool } = this;
+    this.#policy ??= withLayers(
+      policyOf(plan, pool, this.growth, this.shards),
+      plan,
+      pool,
+      this.#debugParts(),
+    );
     return this.#policy;
+  }
+
+  #debugParts(): DebugParts | undefined {
+    const { elements } = this;
+    if (!elements) return undefined;
+    const prepare = (slot: number) => this.hooks.init?.(this.bytesAt(this.offsets.of(slot)));
+    return { poolName: this.info.name, elements, prepare };
   }
 }
 

@@ -55,6 +55,11 @@ export class PoolWords {
     return this.platform.atomics.load(this.words, slotCount);
   }
 
+  /** Index of the note of a slot, where slots have notes. */
+  noteOf(slot: number): number {
+    return this.regions.notes + slot * this.shape.noteWords;
+  }
+
   /** The lease word of a slot as it is now. 1 load. */
   lease(slot: number): number {
     return this.platform.atomics.load(this.words, this.regions.leases + slot);

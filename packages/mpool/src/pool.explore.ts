@@ -42,6 +42,18 @@ export const receiveAndPut: Body = (player) => {
   player.flush();
 };
 
+/** The same, and gets and puts another one meanwhile. */
+const sendAndGoOn: Body = (player) => {
+  getAndSend(player);
+  getAndPut(player);
+};
+
+/** Its getter may die, then it has come back and is refused. */
+const receiveAndTryPut: Body = (player) => {
+  const descriptor = player.receive(0);
+  if (descriptor !== NONE) putMaybeAgain(player, descriptor);
+};
+
 /** Gets one, gives it to the second thread, and leaves. */
 const detachAndSend =
   (to: number): Body =>
@@ -143,8 +155,8 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
   ];
 }
 
-/** The second put is refused at the call, or when it is sent off. */
-function putTwice(subject: Subject): Model {
+/** The second put is refused at the call, or when it is sent off; with `exact` only at the call. */
+function putTwice(subject: Subject, exact = false): Model {
   return model(
     subject,
     'one descriptor put by two threads (PL-03)',
@@ -167,6 +179,7 @@ function putTwice(subject: Subject): Model {
         const { put, refused, putTwice: late, outstanding } = auditPool(pool, shards);
         const accepted = end.results.reduce<number>((sum, result) => sum + Number(result), 0);
         if (outstanding !== 0 || put !== 1) return `put ${put}, outstanding ${outstanding}`;
+        if (exact && late.length > 0) return `refused late: ${JSON.stringify(late)}`;
         if (accepted - late.length !== 1) return `${accepted} accepted, ${late.length} refused late`;
         return refused === late.length ? subject.check(end) : `refused ${refused}`;
       },
@@ -177,6 +190,31 @@ function putTwice(subject: Subject): Model {
 const growing = list(2, { elemsPerChunk: 1 }, 0);
 
 const grown = list(2, { elemsPerChunk: 1 });
+
+/** What marks decide, with a death at every step, and of who recovers. */
+function checked(subject: Subject): Model[] {
+  const { races, kills } = { races: false, kills: 1 };
+  return [
+    putTwice(subject, true),
+    model(subject, 'got here and put there, while the getter goes on', [sendAndGoOn, receiveAndPut], {
+      races,
+    }),
+    model(subject, 'a death at every step', [getAndPut, getAndKeep], { races, kills, ...narrow }),
+    model(subject, 'a death of who puts what another one got', [getAndSend, receiveAndPut], {
+      races,
+      kills,
+      killable: [1],
+      ...bounded,
+    }),
+    model(subject, 'a death of who got what another one puts', [getAndSend, receiveAndTryPut, waitAndPut], {
+      races,
+      kills,
+      killable: [0],
+      ...narrow,
+    }),
+    model(subject, 'two deaths, the second of who recovers', [getAndPut], { races, kills: 2 }),
+  ];
+}
 
 const models = [
   ...common(list),
@@ -209,6 +247,8 @@ const models = [
   }),
   ...common((slots) => sharded(slots, 1), { races: false, hints: [] }),
   ...common((slots) => sharded(slots, 0), { races: false }),
+  ...checked(sharded(1, 1, { checked: 'exact' })),
+  ...checked(sharded(1, 1, { debug: true })),
 ];
 
 export default models;

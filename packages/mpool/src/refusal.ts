@@ -33,7 +33,7 @@ export function refusal(
   const state = stateNameOf(lease);
   const holder = idOfLease(lease);
   const more = { ...facts, slot, generation, state, currentGeneration: current };
-  if (hasPut || (!isOut(lease) && current === format.next(generation))) {
+  if ((hasPut && generation === current) || (!isOut(lease) && current === format.next(generation))) {
     return new HeddleError(
       'ERR_HEDDLE_STALE_DESCRIPTOR',
       `${start}slot ${slot} was put already. Put each descriptor once, and use it no more`,

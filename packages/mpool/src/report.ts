@@ -1,4 +1,4 @@
-import type { Audit } from './audit.js';
+import type { Audit, Holding } from './audit.js';
 
 const MOST_LINES = 20;
 
@@ -8,19 +8,16 @@ const MOST_LINES = 20;
  * @param describe says what an element holds; it may have been put meanwhile, and what it throws is left out.
  */
 export function reportText(name: string, audit: Audit, describe?: (descriptor: number) => string): string {
-  const { outstanding, free, cached, unsent, capacity, holders, unreachable, listedWrongly, putTwice } =
-    audit;
+  const { outstanding, free, cached, unsent, capacity, holders, unreachable, listedWrongly } = audit;
   const lines = [
     `pool "${name}": ${outstanding} outstanding, ${free} free, ${cached} in magazines, ${unsent} put and not sent off, ${capacity} in all`,
     `  got ${audit.got}, put ${audit.put} (${audit.putAcrossThreads} across threads), recovered ${audit.recovered}, refused ${audit.refused}`,
   ];
   lines.push(
     ...listed(
-      holders.map(({ descriptor, state, threadId, gotBy }) => {
-        const origin = gotBy === threadId ? '' : `, got by thread ${gotBy}`;
-        const preposition = state === 'sent' ? 'to' : 'by';
-        return `  outstanding: descriptor ${descriptor}, ${state} ${preposition} thread ${threadId}${origin}${contents(descriptor, describe)}`;
-      }),
+      holders.map(
+        (holding) => `  outstanding: ${holdingText(holding)}${contents(holding.descriptor, describe)}`,
+      ),
     ),
   );
   lines.push(...listed(unreachable.map((slot) => `  free but unreachable: slot ${slot}`)));
@@ -29,14 +26,32 @@ export function reportText(name: string, audit: Audit, describe?: (descriptor: n
   );
   lines.push(
     ...listed(
-      putTwice.map(
+      audit.putTwice.map(
         ({ descriptor, threadId }) =>
           `  put twice: descriptor ${descriptor}, the second time by thread ${threadId}`,
       ),
     ),
   );
+  lines.push(
+    ...listed(
+      audit.damage.map(
+        ({ descriptor, kind, threadId, foundBy }) =>
+          `  ${kind}: descriptor ${descriptor}, by thread ${threadId}, found by thread ${foundBy}`,
+      ),
+    ),
+  );
   if (!audit.consistent) lines.push('  this is no consistent snapshot');
   return lines.join('\n');
+}
+
+/** Who has it, and as far as that is noted who got it, when and where. */
+function holdingText({ descriptor, state, threadId, gotBy, ageMs, place, stack }: Holding): string {
+  const preposition = state === 'sent' ? 'to' : 'by';
+  const getter = gotBy === threadId ? '' : ` by thread ${gotBy}`;
+  const age = ageMs === undefined ? '' : ` ${ageMs} ms ago`;
+  const origin = `${getter}${age}${place ? ` at ${place}` : ''}`;
+  const start = `descriptor ${descriptor}, ${state} ${preposition} thread ${threadId}`;
+  return `${start}${origin && `, got${origin}`}${stack ? `\n${stack}` : ''}`;
 }
 
 function listed(lines: readonly string[]): string[] {

@@ -4,7 +4,7 @@ import type { Growth } from './growth.js';
 import { noteLateRefusal } from './late-refusals.js';
 import { generationBits, idOfLease, isHeldIn, LEASE, leaseWord } from './lease.js';
 import { mpoolLayout } from './mpool.layout.js';
-import type { Policy } from './policy.js';
+import type { Policy, SlowCounts } from './policy.js';
 import { type PoolWords, SLEEPERS } from './pool-words.js';
 import { Seat } from './seat.js';
 import type { Shard } from './shard.js';
@@ -77,6 +77,7 @@ export class ShardedPolicy implements Policy {
    * is refused at once. Memory that is not touched is not taken.
    */
   readonly #putOf: Int32Array;
+  #counts: SlowCounts | undefined;
 
   constructor(pool: PoolWords, growth: Growth, shards: readonly Shard[]) {
     this.#pool = pool;
@@ -130,8 +131,11 @@ export class ShardedPolicy implements Policy {
   /** Takes a slot, and fills the magazine, from the first shard that has any: its own, then the others. */
   #refill(): number {
     for (let i = 0; i <= this.#shardMask; i++) {
-      const descriptor = this.#refillFrom(this.#shards[(this.#id + i) & this.#shardMask]!);
-      if (descriptor !== NONE) return descriptor;
+      const shard = this.#shards[(this.#id + i) & this.#shardMask]!;
+      const descriptor = this.#refillFrom(shard);
+      if (descriptor === NONE) continue;
+      if (this.#counts && i > 0 && shard.number > 0) this.#counts.steals++;
+      return descriptor;
     }
     return NONE;
   }
@@ -170,6 +174,10 @@ export class ShardedPolicy implements Policy {
 
   assertMayUse(): void {}
 
+  countSlow(counts: SlowCounts): void {
+    this.#counts = counts;
+  }
+
   flush(): void {
     this.#sendOff();
     this.#emptyMagazine();
@@ -183,6 +191,7 @@ export class ShardedPolicy implements Policy {
   #sendOff(): void {
     let left = this.#pending;
     if (left === 0) return;
+    if (this.#counts) this.#counts.batches++;
     const most = left + GOVERNOR_TRIES;
     for (let tries = 0; left > 0; tries++) {
       const shard = this.#governorOf(this.#words[this.#leases + (this.#puts[0]! & this.#slotMask)]!);
