@@ -4,7 +4,9 @@ import { Mpool, type MpoolHandle } from './index.js';
 /** What a test tells this worker to do. Each task answers with one message, unless it ends the thread. */
 export type Task =
   | { readonly do: 'get'; readonly count: number }
-  | { readonly do: 'put' | 'adopt'; readonly descriptors: readonly number[] }
+  | { readonly do: 'adopt'; readonly descriptors: readonly number[] }
+  /** With `thenBlock` it takes no turn of its event loop after the answer, until the word in it changes. */
+  | { readonly do: 'put'; readonly descriptors: readonly number[]; readonly thenBlock?: SharedArrayBuffer }
   | { readonly do: 'send'; readonly count: number; readonly to: number }
   /** Blocks in get until somebody puts. */
   | { readonly do: 'wait' }
@@ -117,4 +119,5 @@ function run(task: Task): readonly number[] {
 parentPort!.on('message', (task: Task) => {
   const descriptors = run(task);
   parentPort!.postMessage({ threadId: me, token: pool.segment.thread.token, descriptors } satisfies Answer);
+  if (task.do === 'put' && task.thenBlock) Atomics.wait(new Int32Array(task.thenBlock), 0, 0);
 });

@@ -290,14 +290,36 @@ it("PL-03 refuses with checked: 'exact' at its call what waits in another thread
   const pool = Mpool.create(segment, { name: 'p', ...exact });
   const helper = new Helper(pool);
   const descriptor = pool.get();
-  await helper.ask({ do: 'put', descriptors: [descriptor] });
+  const block = new SharedArrayBuffer(4);
+  await helper.ask({ do: 'put', descriptors: [descriptor], thenBlock: block });
   expect(pool.audit()).toMatchObject({ unsent: 1, outstanding: 0 });
   expect(() => pool.put(descriptor)).toThrow(/put already/);
   expect(() => pool.bytes(descriptor)).toThrow(/put already/);
+  Atomics.store(new Int32Array(block), 0, 1);
+  Atomics.notify(new Int32Array(block), 0);
   await helper.ask({ do: 'flush' });
   expect(pool.audit()).toMatchObject({ put: 1, refused: 1, putTwice: [], outstanding: 0, consistent: true });
   await helper.end('terminate');
   segment.detach();
+});
+
+it('sends off what was put soon after the turn of the event loop, and keeps no process alive for that', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 32, magazine: 8, threads: 4 });
+  const helper = new Helper(pool);
+  const descriptors = Array.from({ length: 32 }, () => pool.get({ timeout: 0 }));
+  // The helper takes no further turn by itself: its batch is not full.
+  await helper.ask({ do: 'put', descriptors: descriptors.slice(0, 3) });
+  while (pool.audit().unsent > 0) await turn();
+  expect(pool.audit()).toMatchObject({ outstanding: 29, put: 3, consistent: true });
+  // Once more: it was armed anew.
+  await helper.ask({ do: 'put', descriptors: descriptors.slice(3, 5) });
+  while (pool.audit().unsent > 0) await turn();
+  await helper.end('terminate');
+  // This thread detaches before its turn ends: recovery has done it, and the callback does nothing.
+  pool.put(descriptors[5]!);
+  segment.detach();
+  await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
 it('names the thread that wrote to an element after it had put it', async () => {
@@ -332,7 +354,7 @@ it('PL-06 lets one thread have the nominal capacity, whatever idle threads keep 
   for (const helper of helpers) {
     // Its magazine is full of what came along, and its put waits to be sent off.
     const { descriptors } = await helper.ask({ do: 'get', count: 2 });
-    await helper.ask({ do: 'put', descriptors });
+    await helper.ask({ do: 'put', descriptors, thenBlock: new SharedArrayBuffer(4) });
   }
   expect(pool.audit()).toMatchObject({ cached: 21, unsent: 6, outstanding: 0, consistent: true });
   const got = new Set<number>();

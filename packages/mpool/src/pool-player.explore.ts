@@ -114,7 +114,9 @@ export class Subject {
   over(words: Int32Array, id: number, platform: Platform) {
     const { atomics } = platform;
     const isAlive = (token: number) => atomics.load(words, this.dead + token) === 0;
-    const pool = new PoolWords(words, this.plan.shape, { id, token: id }, isAlive, platform, 0);
+    // What is sent off at the end of a turn is what flush sends off.
+    const synchronous = { ...platform, schedule: () => () => {} };
+    const pool = new PoolWords(words, this.plan.shape, { id, token: id }, isAlive, synchronous, 0);
     const growth = new Growth(pool, this.plan, this.#source(words, id, platform), {
       guard: guardOf(this.plan, pool),
     });

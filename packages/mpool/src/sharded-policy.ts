@@ -8,6 +8,7 @@ import type { Policy, SlowCounts } from './policy.js';
 import { type PoolWords, SLEEPERS } from './pool-words.js';
 import { Seat } from './seat.js';
 import type { Shard } from './shard.js';
+import { TurnEnd } from './turn-end.js';
 
 const { closed, closedHint, wakeup } = mpoolLayout.offsets;
 
@@ -78,6 +79,9 @@ export class ShardedPolicy implements Policy {
    */
   readonly #putOf: Int32Array;
   #counts: SlowCounts | undefined;
+  /** How many pending puts ask for more than to be noted: 1, or the limit once the end of the turn is awaited. */
+  #noticeAt = 1;
+  readonly #turnEnd: TurnEnd;
 
   constructor(pool: PoolWords, growth: Growth, shards: readonly Shard[]) {
     this.#pool = pool;
@@ -100,6 +104,10 @@ export class ShardedPolicy implements Policy {
     this.#magazine = new Int32Array(this.#limit);
     this.#puts = new Int32Array(this.#limit);
     this.#putOf = new Int32Array(this.#limit > 0 ? pool.shape.slotCapacity : 0);
+    this.#turnEnd = new TurnEnd(pool, () => {
+      this.#noticeAt = 1;
+      this.#sendOff();
+    });
   }
 
   take(): number {
@@ -164,8 +172,18 @@ export class ShardedPolicy implements Policy {
     this.#puts[this.#pending] = descriptor;
     this.#words[seat.entries + this.#pending] = descriptor;
     this.#words[seat.count] = ++this.#pending;
-    if (this.#pending === this.#limit || this.#sleepersHint()) this.#sendOff();
+    if (this.#pending >= this.#noticeAt || this.#sleepersHint()) this.#notice();
     return true;
+  }
+
+  /** A full batch, or somebody who sleeps; or the first put of a turn of the event loop. */
+  #notice(): void {
+    if (this.#pending === this.#limit || this.#sleepersHint()) {
+      this.#sendOff();
+    } else {
+      this.#noticeAt = this.#limit;
+      this.#turnEnd.arm();
+    }
   }
 
   hasPut(descriptor: number): boolean {
