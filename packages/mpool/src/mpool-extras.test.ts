@@ -65,6 +65,37 @@ describe('Mpool', () => {
     });
   });
 
+  it.each([
+    { elemSize: 100, maxElems: 7 },
+    { elemSize: 65_536, maxElems: 300, align: 4096 },
+    { elemSize: 3, maxElems: 1000, growFactor: 2, debug: true },
+    { elemSize: 1000, maxElems: 500, elemsPerChunk: 1, magazine: 8 },
+  ])('makes a segment of its own for %o, with space for all elements', (options) => {
+    const pool = Mpool.create(options);
+    const descriptors: number[] = [];
+    const { capacity } = pool.audit();
+    expect(pool.getMany(capacity + 1, descriptors)).toBe(capacity);
+    const other = Mpool.from(pool.handle);
+    other.putMany(descriptors);
+    expect(pool.audit()).toMatchObject({ outstanding: 0, put: capacity });
+    other[Symbol.dispose]();
+    expect(pool.segment.attached).toBe(true);
+    pool[Symbol.dispose]();
+    expect(pool.segment.attached).toBe(false);
+  });
+
+  it('makes a segment of its own of 64 MiB where it is not said how many elements there are', () => {
+    for (const elemSize of [1000, 2 ** 20]) {
+      const pool = Mpool.create({ elemSize });
+      expect(pool.segment.byteLength).toBeGreaterThanOrEqual(2 ** 26);
+      expect(pool.segment.byteLength).toBeLessThan(2 ** 28);
+      expect(pool.tryGet()).not.toBeNull();
+      pool[Symbol.dispose]();
+    }
+    expect(() => Mpool.create({ elemSize: 0 })).toThrow(RangeError);
+    expect(() => Mpool.create(undefined as never)).toThrow(TypeError);
+  });
+
   it('gets and puts many', () => {
     const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 8 });
     const descriptors: number[] = [];

@@ -5,6 +5,7 @@ declare const segment: Segment;
 const pool = Mpool.create(segment, { name: 'p', elemSize: 64 });
 
 // A descriptor is a number; only the form that never waits may have none.
+expectTypeOf(Mpool.create({ elemSize: 64 })).toEqualTypeOf<Mpool>();
 expectTypeOf(pool.tryGet()).toEqualTypeOf<number | null>();
 expectTypeOf(pool.get()).toBeNumber();
 expectTypeOf(pool.getAsync()).resolves.toBeNumber();

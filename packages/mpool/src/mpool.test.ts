@@ -38,7 +38,7 @@ describe.each(VARIANTS)('Mpool of %o', (variant) => {
     segment.detach();
   });
 
-  const poolOf = (options: Partial<Parameters<typeof Mpool.create>[1]> = {}) =>
+  const poolOf = (options: Partial<MpoolOptions> = {}) =>
     Mpool.create(segment, { name: 'blocks', elemSize: 100, maxElems: 8, ...variant, ...options });
 
   /** Gets all that there are. */

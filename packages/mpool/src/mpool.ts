@@ -24,11 +24,15 @@ import type { Policy } from './policy.js';
 import { bodyByteLength, writeHeader } from './pool-header.js';
 import { type MpoolOptions, planOf } from './pool-options.js';
 import { recoverPool } from './pool-recovery.js';
+import { segmentFor } from './pool-segment.js';
 import { PoolThread } from './pool-thread.js';
 import { refusal } from './refusal.js';
 import { reportText } from './report.js';
 import type { SlotHooks } from './slot-hooks.js';
 import type { SlotOffsets } from './slot-offsets.js';
+
+/** Options of a pool in a segment of its own. */
+export type AloneOptions = Omit<MpoolOptions, 'name'> & Partial<Pick<MpoolOptions, 'name'>>;
 
 /** What another thread opens a pool with: plain and cloneable. */
 export interface MpoolHandle {
@@ -93,7 +97,25 @@ export class Mpool {
    * @throws TypeError or RangeError for bad options; HeddleError `ERR_HEDDLE_NAME_TAKEN`,
    *   `ERR_HEDDLE_DIRECTORY_FULL`, `ERR_HEDDLE_OUT_OF_SPACE`. Nothing is left behind then.
    */
-  static create(segment: Segment, options: MpoolOptions): Mpool {
+  static create(segment: Segment, options: MpoolOptions): Mpool;
+  /**
+   * Makes a pool in a segment of its own, for up to 64 threads, with space for all of its elements; where `maxElems` is
+   * left out, of 64 MiB, or of as much as the first chunk takes. Ends with `Symbol.dispose`.
+   */
+  static create(options: AloneOptions): Mpool;
+  static create(where: Segment | AloneOptions, inSegment?: MpoolOptions): Mpool {
+    if (inSegment !== undefined) return Mpool.#create(where as Segment, inSegment, false);
+    const options = { name: 'alone', ...(where as AloneOptions) };
+    const segment = segmentFor(planOf(options), options.maxElems !== undefined);
+    try {
+      return Mpool.#create(segment, options, true);
+    } catch (error) {
+      segment.detach();
+      throw error;
+    }
+  }
+
+  static #create(segment: Segment, options: MpoolOptions, attached: boolean): Mpool {
     const plan = planOf(options);
     const made = {
       by: segment.thread.token,
@@ -106,7 +128,7 @@ export class Mpool {
       byteLength: bodyByteLength(plan),
       init: ({ byteOffset, byteLength }) => writeHeader(segment.wordsAt(byteOffset, byteLength), plan, made),
     });
-    return new Mpool(segment, info, options);
+    return new Mpool(segment, info, options, attached);
   }
 
   /**
