@@ -92,13 +92,18 @@ export class Context {
       ? Segment.attach(given.handle, { platform: given.platform })
       : Segment.create({ byteLength: plan.byteLength, janitor: options.janitor ?? true });
     try {
-      Mpool.create(segment, { name: poolNameOf(plan.name), elemSize: plan.elemSize, maxElems: plan.slots });
-      segment.createStructure({
+      const made = segment.createStructure({
         name: plan.name,
         layout: contextLayout,
         byteLength: contextByteLength(plan.shape),
         init: ({ byteOffset, byteLength }) => writeShape(segment.wordsAt(byteOffset, byteLength), plan.shape),
       });
+      try {
+        Mpool.create(segment, { name: poolNameOf(plan.name), elemSize: plan.elemSize, maxElems: plan.slots });
+      } catch (error) {
+        segment.removeStructure(made);
+        throw error;
+      }
       return Context.#over(segment, plan.name);
     } catch (error) {
       segment.detach();

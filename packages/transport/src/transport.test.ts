@@ -677,6 +677,18 @@ describe('addresses and contexts', () => {
     expect(receiver.progress()).toBe(0);
   });
 
+  it('that cannot be made leave nothing behind', () => {
+    const segment = Segment.create({ byteLength: 2 ** 21 });
+    onTestFinished(() => segment.detach());
+    const { free } = segment.space.usage();
+    // The lanes, then the pool, find no room.
+    for (const options of [{ maxLanes: 2048, laneBytes: 4096 }, { slots: 2 ** 18 }]) {
+      expect(() => Context.create({ ...SMALL, segment, ...options })).toThrow();
+      expect(segment.space.usage().free).toBe(free);
+    }
+    make({ segment });
+  });
+
   it('have as many workers and lanes as was said, and say so', () => {
     const { context, receiver } = make({ maxWorkers: 3, maxLanes: 1 });
     const third = context.createWorker();
