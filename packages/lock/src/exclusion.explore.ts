@@ -9,7 +9,9 @@ import { RawRecursiveMutex } from './raw-recursive-mutex.js';
 import { RawSpinLock } from './raw-spin-lock.js';
 import { recursiveMutexLayout } from './recursive-mutex.layout.js';
 import { spinLockLayout } from './spin-lock.layout.js';
+import type { StateWord } from './state-word.js';
 import { ticketLockLayout } from './ticket-lock.layout.js';
+import { TurnSpin } from './turn-spin.js';
 
 /**
  * The models that every kind of mutual exclusion has to pass. Threads count in a plain word under the lock, so
@@ -21,8 +23,17 @@ interface Subject {
   readonly layout: Model['layout'] & { readonly wordCount: number };
   /** As thread `token` uses it; over simulated words, or over the real ones of an end. */
   readonly over: (words: Int32Array, token: number, platform?: Platform) => Lock;
-  /** Whether its words make so many states that the quick size of its larger models bounds the preemptions. */
-  readonly many?: boolean;
+}
+
+/** A spin whose one look is a step of its own, between the mark RESERVED and the sleep. */
+class OneLook extends TurnSpin {
+  override isDue(): boolean {
+    return true;
+  }
+
+  override seesChange({ atomics, words }: StateWord, index: number, expected: number): boolean {
+    return atomics.load(words, index) !== expected;
+  }
 }
 
 function create(subject: Subject, { words, index, platform }: SimulatedThread): Lock {
@@ -52,8 +63,7 @@ const recursive: Subject = {
 const ticket: Subject = {
   kind: 'ticket',
   layout: ticketLockLayout,
-  over: (words, token, platform) => new RawTicketLock(words, token, platform, 0),
-  many: true,
+  over: (words, token, platform) => new RawTicketLock(words, token, platform, new TurnSpin(0)),
 };
 
 const MCS_NODES = 6;
@@ -61,10 +71,18 @@ const mcs: Subject = {
   kind: 'mcs',
   layout: { ...mcsLockLayout, wordCount: mcsByteLength(MCS_NODES) / WORD_BYTES },
   // A check at the end has no node of its own: it only tries.
-  over: (words, token, platform) =>
-    new RawMcsLock(words.subarray(0, mcsByteLength(MCS_NODES) / WORD_BYTES), token, platform, 0),
-  many: true,
+  over: (words, token, platform) => new RawMcsLock(mcsWords(words), token, platform, new TurnSpin(0)),
 };
+
+const mcsWords = (words: Int32Array) => words.subarray(0, mcsByteLength(MCS_NODES) / WORD_BYTES);
+
+const looking: readonly Subject[] = [
+  { ...ticket, over: (words, token, platform) => new RawTicketLock(words, token, platform, new OneLook()) },
+  {
+    ...mcs,
+    over: (words, token, platform) => new RawMcsLock(mcsWords(words), token, platform, new OneLook()),
+  },
+];
 
 const SUBJECTS: readonly Subject[] = [mutex, spinLock, ticket, mcs];
 
@@ -189,22 +207,27 @@ function recovery(subject: Subject) {
   return (thread: SimulatedThread, dead: number) => create(subject, thread).recover(dead + 1);
 }
 
+/** Most preemptions in the quick size of a model, by kind. */
+type Bounds = Partial<Record<'mutex' | 'spinlock' | 'ticket' | 'mcs', number>>;
+/** The lines of the first-come locks make the most states. */
+const LINES: Bounds = { ticket: 2, mcs: 2 };
+
 function modelsOf(subject: Subject): Model[] {
   const { kind } = subject;
   const base = baseOf(subject);
   const recover = recovery(subject);
-  const sized = (deep: Model['deep'] = {}, preemptions = 0): Pick<Model, 'search' | 'deep'> => {
-    const all = { ...deep, search: { preemptions: 1000, maxStates: 200_000_000, ...deep.search } };
-    return subject.many || preemptions > 0
-      ? { search: { preemptions: preemptions || 2 }, deep: all }
-      : { deep };
+  // The quick size is complete but where it is given a bound: there the states are too many for some seconds.
+  const sized = (bounds: Bounds, deep: Model['deep'] = {}): Pick<Model, 'search' | 'deep'> => {
+    const preemptions = bounds[kind as keyof Bounds];
+    const all = { ...deep, search: { maxStates: 200_000_000, ...deep.search } };
+    return preemptions === undefined ? { deep } : { search: { preemptions }, deep: all };
   };
   return [
     defineModel({
       ...base,
       name: `${kind}: three threads (LK-05)`,
       threads: [blocking(subject), blocking(subject), blocking(subject)],
-      ...sized(),
+      ...sized(LINES),
     }),
     defineModel({
       ...base,
@@ -231,26 +254,26 @@ function modelsOf(subject: Subject): Model[] {
       threads: [blocking(subject, 2), blocking(subject, 2)],
       clockJumps: [2],
       strayWakes: 0,
-      ...sized({ strayWakes: 1, maxClockJumps: 2 }),
+      ...sized({ ticket: 2 }, { strayWakes: 1, maxClockJumps: 2 }),
     }),
     defineModel({
       ...base,
       name: `${kind}: a timed one among three`,
       threads: [blocking(subject), timed(subject), blocking(subject)],
-      ...sized(),
+      ...sized(LINES),
     }),
     defineModel({
       ...base,
       name: `${kind}: two timed ones`,
       threads: [blocking(subject), timed(subject), timed(subject)],
       strayWakes: 0,
-      ...sized({ clockJumps: [2] }),
+      ...sized(LINES, { clockJumps: [2] }),
     }),
     defineModel({
       ...base,
       name: `${kind}: a try among three`,
       threads: [blocking(subject), trying(subject), blocking(subject)],
-      ...sized(),
+      ...sized({ ticket: 2 }),
     }),
     defineModel({
       ...base,
@@ -258,14 +281,14 @@ function modelsOf(subject: Subject): Model[] {
       threads: [blocking(subject), task(subject), blocking(subject)],
       strayWakes: 0,
       clockJumps: [2],
-      ...sized(),
+      ...sized(LINES),
     }),
     defineModel({
       ...base,
       name: `${kind}: tasks that are given up and a thread`,
       threads: [blocking(subject), task(subject, { timeoutMs: 5 }), task(subject, { abortable: true })],
       strayWakes: 0,
-      ...sized(),
+      ...sized(LINES),
     }),
     defineModel({
       ...base,
@@ -276,7 +299,7 @@ function modelsOf(subject: Subject): Model[] {
       // The threads are alike, so the death of one stands for all.
       killable: [0],
       recover,
-      ...sized({ killable: [0, 1, 2] }, subject.many ? 2 : 4),
+      ...sized({ mutex: 4, ...LINES }, { killable: [0, 1, 2] }),
     }),
     defineModel({
       ...base,
@@ -288,7 +311,7 @@ function modelsOf(subject: Subject): Model[] {
       recover,
       check: ({ results, dead }) =>
         !dead[0] && results.includes('poisoned') ? 'Poisoned although nobody died' : undefined,
-      ...sized({}, subject.many ? 2 : 4),
+      ...sized({ mutex: 4, ...LINES }),
     }),
     defineModel({
       ...base,
@@ -305,7 +328,6 @@ function modelsOf(subject: Subject): Model[] {
       kills: 1,
       recover,
       clockJumps: [2],
-      ...sized(),
     }),
     defineModel({
       ...base,
@@ -314,7 +336,6 @@ function modelsOf(subject: Subject): Model[] {
       kills: 1,
       recover,
       clockJumps: [2],
-      ...sized(),
     }),
     defineModel({
       ...base,
@@ -323,7 +344,7 @@ function modelsOf(subject: Subject): Model[] {
       strayWakes: 0,
       kills: 2,
       recover,
-      ...sized(),
+      ...sized({ ticket: 2 }),
     }),
   ];
 }
@@ -348,4 +369,15 @@ const recursiveModels = [
   }),
 ];
 
-export const models = [...SUBJECTS.flatMap(modelsOf), ...recursiveModels];
+const lookingModels = looking.map((subject) =>
+  defineModel({
+    ...baseOf(subject),
+    name: `${subject.kind}: a death at every step of two threads that look before they sleep`,
+    threads: [blocking(subject), blocking(subject)],
+    strayWakes: 0,
+    kills: 1,
+    recover: recovery(subject),
+  }),
+);
+
+export const models = [...SUBJECTS.flatMap(modelsOf), ...recursiveModels, ...lookingModels];

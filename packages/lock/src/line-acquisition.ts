@@ -52,7 +52,7 @@ export class LineAcquisition implements Steps<LockOutcome | null> {
       this.#attempt.take(this.#state.load());
     }
     this.#line.join();
-    return this.#queue(this.#turn);
+    return this.#queue(this.#turn?.isDue() ? this.#turn : undefined);
   }
 
   onWake(): Next {
@@ -100,7 +100,7 @@ export class LineAcquisition implements Steps<LockOutcome | null> {
     }
   }
 
-  /** @param turn how it looks before it sleeps, having just joined. */
+  /** @param turn where it is to look before it sleeps, having just joined. */
   #queue(turn: TurnSpin | undefined): Next {
     if (!this.#isFirst) {
       let index = this.#line.waitFor(turn === undefined);

@@ -28,16 +28,10 @@ class LineLock extends OwnerWord {
   readonly #line: Line;
   readonly #turn: TurnSpin;
 
-  protected constructor(
-    kind: string,
-    state: StateWord,
-    token: number,
-    line: Line,
-    maxSpinMs: number | undefined,
-  ) {
+  protected constructor(kind: string, state: StateWord, token: number, line: Line, turn: TurnSpin) {
     super(kind, state, token, EVERYONE);
     this.#line = line;
-    this.#turn = new TurnSpin(maxSpinMs);
+    this.#turn = turn;
   }
 
   protected override blockedSteps(attempt: OwnerAttempt): LineAcquisition {
@@ -66,12 +60,12 @@ export class RawTicketLock extends LineLock {
   /**
    * @param words the words of {@link ticketLockLayout}, zero at first.
    * @param token of this thread: 1 to 2^24 - 1.
-   * @param maxSpinMs how long one that has joined the line looks before it parks, at most.
+   * @param turn how one that has joined the line looks before it parks.
    */
-  constructor(words: Int32Array, token: number, platform: Platform = realPlatform, maxSpinMs?: number) {
+  constructor(words: Int32Array, token: number, platform: Platform = realPlatform, turn = new TurnSpin()) {
     const { state, taskGate } = ticketLockLayout.offsets;
     const word = new StateWord(words, state, taskGate, platform);
-    super('ticket', word, token, new TicketLine(word, token), maxSpinMs);
+    super('ticket', word, token, new TicketLine(word, token), turn);
   }
 }
 
@@ -80,11 +74,11 @@ export class RawMcsLock extends LineLock {
   /**
    * @param words the words of {@link mcsLockLayout} and of the nodes, zero at first.
    * @param token of this thread: 1 to 2^24 - 1.
-   * @param maxSpinMs how long one that has joined the line looks before it parks, at most.
+   * @param turn how one that has joined the line looks before it parks.
    */
-  constructor(words: Int32Array, token: number, platform: Platform = realPlatform, maxSpinMs?: number) {
+  constructor(words: Int32Array, token: number, platform: Platform = realPlatform, turn = new TurnSpin()) {
     const { state, taskGate } = mcsLockLayout.offsets;
     const word = new StateWord(words, state, taskGate, platform);
-    super('mcs', word, token, new McsLine(word, token), maxSpinMs);
+    super('mcs', word, token, new McsLine(word, token), turn);
   }
 }

@@ -26,7 +26,7 @@ function makeWord() {
   };
   const look = (spin: TurnSpin) => {
     const before = pauses;
-    const changed = spin.seesChange(new StateWord(words, 0, 1, platform), 0, 0);
+    const changed = spin.isDue() && spin.seesChange(new StateWord(words, 0, 1, platform), 0, 0);
     return { changed, looked: pauses > before };
   };
   return { words, onPause, look, platform };

@@ -32,13 +32,16 @@ export class TurnSpin {
     this.#maxMs = maxMs;
   }
 
+  /** Whether the next wait is to spin. */
+  isDue(): boolean {
+    if (this.#maxMs === 0) return false;
+    if (this.#left === 0) return true;
+    this.#left--;
+    return false;
+  }
+
   /** Whether the word has changed from `expected` after a moment. A hint. Cost: 1 load a look. */
   seesChange(state: StateWord, index: number, expected: number): boolean {
-    if (this.#maxMs === 0) return false;
-    if (this.#left > 0) {
-      this.#left--;
-      return false;
-    }
     const changed = this.#look(state, index, expected);
     this.#gap = changed ? 0 : Math.min(2 * this.#gap + 1, MAX_GAP);
     this.#left = this.#gap;
