@@ -162,8 +162,6 @@ export const models = [
     ...fewLines,
     name: 'rwlock: a writer that runs out of time between a reader and a writer',
     threads: [read, timedWrite, write],
-    search: { preemptions: 4 },
-    deep: { search: { preemptions: 100 } },
   }),
   defineModel({
     ...fewLines,
@@ -213,8 +211,6 @@ export const models = [
     ],
     clockJumps: [2],
     check: () => undefined,
-    search: { preemptions: 3 },
-    deep: { search: { preemptions: 100 } },
   }),
   defineModel({
     ...fewLines,
@@ -222,8 +218,6 @@ export const models = [
     threads: [read, write],
     kills: 2,
     recover,
-    search: { preemptions: 4 },
-    deep: { search: { preemptions: 100 } },
   }),
   defineModel({
     ...fewLines,
@@ -232,6 +226,7 @@ export const models = [
     kills: 1,
     killable: [1],
     recover,
+    // Three threads and the one that recovers, two of them writers that wait in line: more than 30 million states.
     search: { preemptions: 3 },
     deep: { search: { preemptions: 5 } },
   }),

@@ -68,8 +68,6 @@ export const models = [
       const [left, right] = new SeqLock({ words, token: 9 }).read();
       return left === 2 && right === 2 ? undefined : `${left} and ${right} after two additions`;
     },
-    search: { preemptions: 3 },
-    deep: { search: { preemptions: 100 } },
   }),
   defineModel({
     ...base,
@@ -83,7 +81,5 @@ export const models = [
       if (left !== right) return `Half a write is left: ${left} and ${right}`;
       return left === 2 || (dead[0] && left === 1) ? undefined : `${left} after two additions`;
     },
-    search: { preemptions: 2 },
-    deep: { search: { preemptions: 4 } },
   }),
 ];
