@@ -8,4 +8,6 @@ export const court = defineLayout('lock-court', 1, {
   sections: field('holder of the lock'),
   /** Sections that threads say they did, added up at the end of each round. */
   claimed: field('anyone'),
+  /** Threads that have been in a section since their round began, added up over all rounds; wraps. */
+  present: field('anyone'),
 });
