@@ -6,7 +6,7 @@ import type { PoolWords } from './pool-words.js';
 import { Seat } from './seat.js';
 import type { Shard } from './shard.js';
 
-const { closed, closedHint } = mpoolLayout.offsets;
+const { closed, closedHint, released } = mpoolLayout.offsets;
 
 interface Parts {
   readonly pool: PoolWords;
@@ -23,11 +23,16 @@ interface Parts {
  * **One commit**: the store of `closed`. What was done before it is what a put does.
  *
  * @param beforeRelease runs under no latch, on the one thread that closed the pool, before its memory is given back.
+ * @param force closes it also where something is out: that can be put still.
  * @returns false where something is out; nothing has changed then.
  */
-export function closePool({ pool, shards, growth }: Parts, beforeRelease?: () => void): boolean {
+export function closePool(
+  { pool, shards, growth }: Parts,
+  beforeRelease?: () => void,
+  force = false,
+): boolean {
   if (pool.isClosed()) return true;
-  const came = holdingAll(shards, () => commit(pool, shards[0]!));
+  const came = holdingAll(shards, () => commit(pool, shards[0]!, force));
   if (came === 'out') return false;
   pool.platform.atomics.store(pool.words, closedHint, 1);
   pool.wakeAll();
@@ -37,7 +42,7 @@ export function closePool({ pool, shards, growth }: Parts, beforeRelease?: () =>
 }
 
 /** All latches must be held. */
-function commit(pool: PoolWords, shard: Shard): 'closed' | 'was closed' | 'out' {
+function commit(pool: PoolWords, shard: Shard, force: boolean): 'closed' | 'was closed' | 'out' {
   if (pool.isClosed()) return 'was closed';
   const unsent = new Set(Seat.all(pool).flatMap((seat) => (seat.owner() === 0 ? [] : seat.pendingNow())));
   const slots = pool.slotCount();
@@ -46,8 +51,8 @@ function commit(pool: PoolWords, shard: Shard): 'closed' | 'was closed' | 'out' 
     const lease = pool.lease(slot);
     if (!isOut(lease)) continue;
     const descriptor = pool.format.descriptor(slot, generationOfLease(lease));
-    if (!unsent.has(descriptor) || !isHeldIn(lease, generationOfLease(lease))) return 'out';
-    toPut.push(descriptor);
+    if (unsent.has(descriptor) && isHeldIn(lease, generationOfLease(lease))) toPut.push(descriptor);
+    else if (!force) return 'out';
   }
   pool.platform.atomics.store(pool.words, closed, 1);
   for (const descriptor of toPut) {
@@ -58,17 +63,26 @@ function commit(pool: PoolWords, shard: Shard): 'closed' | 'was closed' | 'out' 
 }
 
 /**
- * Gives the memory of a closed pool back, once nothing is out and no magazine holds anything: a thread that gets from
- * its magazine does not ask whether the pool is closed in the same instant. Can be repeated.
+ * Gives the memory of the elements of a closed pool back, once nothing is out and no magazine holds anything: a thread
+ * that gets from its magazine does not ask whether the pool is closed in the same instant. Can be repeated.
+ *
+ * @returns where the elements are: all `free`, then their memory is back; some `cached`; some `out`. Undefined where
+ *   the pool is open.
  */
-export function releaseIfUnused({ pool, shards, growth }: Parts): void {
-  if (!pool.isClosed()) return;
-  const unused = holdingAll(shards, () => {
+export function releaseIfUnused({ pool, shards, growth }: Parts): 'free' | 'cached' | 'out' | undefined {
+  if (!pool.isClosed()) return undefined;
+  const use = holdingAll(shards, () => {
     const slots = pool.slotCount();
+    let cached = false;
     for (let slot = 0; slot < slots; slot++) {
-      if (stateOfLease(pool.lease(slot)) !== LEASE.free) return false;
+      const lease = pool.lease(slot);
+      if (isOut(lease)) return 'out';
+      if (stateOfLease(lease) !== LEASE.free) cached = true;
     }
-    return true;
+    return cached ? 'cached' : 'free';
   });
-  if (unused) growth.releaseChunks();
+  if (use !== 'free') return use;
+  growth.releaseChunks();
+  pool.platform.atomics.store(pool.words, released, 1);
+  return use;
 }

@@ -1,5 +1,6 @@
 import { exploreTests } from '@heddle/explore/vitest';
 import models from './pool.explore.js';
 import story from './pool-story.explore.js';
+import users from './pool-users.explore.js';
 
-exploreTests([...story, ...models]);
+exploreTests([...story, ...models, ...users]);

@@ -1,4 +1,5 @@
 import { HeddleError, Segment, type SegmentHandle } from '@heddle/memory';
+import type { Closed, CloseOptions } from './close-options.js';
 import { Mpool } from './mpool.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { MpoolOptions } from './pool-options.js';
@@ -111,9 +112,13 @@ export class MpoolSet {
     return this.pools.map((pool) => pool.report()).join('\n');
   }
 
-  /** Closes all pools. @throws as `Mpool.close` does for the first that cannot be closed; the smaller ones are closed. */
-  close(): void {
-    for (const pool of this.pools) pool.close();
+  /**
+   * Closes all pools, from the smallest size to the largest.
+   *
+   * @throws as `Mpool.close` does for the first that cannot be closed; the smaller ones are closed then.
+   */
+  close(options?: CloseOptions): Closed[] {
+    return this.pools.map((pool) => pool.close(options));
   }
 
   [Symbol.dispose](): void {

@@ -1,4 +1,5 @@
 import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/memory';
+import { USER_WORDS } from './pool-users.layout.js';
 
 /** Entries of the log of late refusals: a power of two. */
 export const LATE_LOG_ENTRIES = 8;
@@ -64,6 +65,10 @@ export const mpoolLayout = defineLayout('mpool', 1, {
   closed: field('closer'),
   /** The same for those who hold none, somewhat later. */
   closedHint: field('closer'),
+  /** Threads that use the pool, a bit for each id; see `PoolUsers`. */
+  users: field('gate holder', USER_WORDS),
+  /** 1 when it is closed and the memory of its elements was given back. */
+  released: field('anyone'),
   /** The one commit of growth: chunks that count. */
   chunkCount: field('grower'),
   /** Slots in those chunks. */

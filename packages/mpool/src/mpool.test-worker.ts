@@ -8,8 +8,11 @@ export type Task =
   /** With `thenBlock` it takes no turn of its event loop after the answer, until the word in it changes. */
   | { readonly do: 'put'; readonly descriptors: readonly number[]; readonly thenBlock?: SharedArrayBuffer }
   | { readonly do: 'send'; readonly count: number; readonly to: number }
-  /** Blocks in get until somebody puts. */
+  /** Blocks in get until somebody puts, or closes the pool: then it answers with nothing. */
   | { readonly do: 'wait' }
+  /** Answers with nothing where the pool is closed. */
+  | { readonly do: 'try' }
+  | { readonly do: 'dispose' }
   | { readonly do: 'exchange'; readonly rounds: number; readonly hold: number }
   /** Leaves what it gets in a random box, and puts what it finds there, which another thread has got. */
   | { readonly do: 'swap'; readonly rounds: number; readonly boxes: SharedArrayBuffer }
@@ -82,6 +85,15 @@ function swap(rounds: number, boxes: Int32Array): void {
   pool.flush();
 }
 
+function unlessClosed(get: () => number): number[] {
+  try {
+    return [get()];
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_HEDDLE_CLOSED') return [];
+    throw error;
+  }
+}
+
 function run(task: Task): readonly number[] {
   switch (task.do) {
     case 'get':
@@ -98,7 +110,12 @@ function run(task: Task): readonly number[] {
       return got;
     }
     case 'wait':
-      return [pool.get()];
+      return unlessClosed(() => pool.get());
+    case 'try':
+      return unlessClosed(() => pool.tryGet() ?? -1);
+    case 'dispose':
+      pool[Symbol.dispose]();
+      return [];
     case 'exchange':
       exchange(task.rounds, task.hold);
       return [];

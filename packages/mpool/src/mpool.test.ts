@@ -249,15 +249,19 @@ describe.each(VARIANTS)('Mpool of %o', (variant) => {
       pool.close();
     });
 
-    it('gives the memory back, once, and is final', async () => {
-      const pool = poolOf({ elemSize: 1024 });
+    it('gives memory and name back, once, and is final', async () => {
+      // What all pools of a segment share stays.
+      poolOf().close();
       const { used } = segment.space.usage();
+      const pool = poolOf({ elemSize: 1024 });
       const descriptor = pool.get();
       expect(segment.space.usage().used).toBeGreaterThan(used);
       pool.put(descriptor);
-      pool.close();
-      pool.close();
+      expect(pool.close()).toEqual({ outstanding: [], usedBy: [] });
+      expect(pool.close()).toEqual({ outstanding: [], usedBy: [] });
       expect(segment.space.usage().used).toBe(used);
+      expect(segment.directory.find('blocks')).toBeUndefined();
+      expect(pool.closed).toBe(true);
       expect(failure(() => pool.tryGet()).code).toBe('ERR_HEDDLE_CLOSED');
       expect(failure(() => pool.get()).code).toBe('ERR_HEDDLE_CLOSED');
       await expect(pool.getAsync()).rejects.toMatchObject({ code: 'ERR_HEDDLE_CLOSED' });
@@ -268,8 +272,14 @@ describe.each(VARIANTS)('Mpool of %o', (variant) => {
       const descriptor = pool.get();
       pool.put(descriptor);
       pool.close();
-      expect(failure(() => pool.put(descriptor)).code).toBe('ERR_HEDDLE_STALE_DESCRIPTOR');
-      expect(pool.audit()).toMatchObject({ outstanding: 0, consistent: true });
+      const after = poolOf();
+      const again = after.get();
+      for (const action of ['put', 'bytes', 'detach', 'adopt'] as const) {
+        expect(failure(() => pool[action](descriptor)).code).toBe('ERR_HEDDLE_CLOSED');
+      }
+      expect(failure(() => pool.report()).code).toBe('ERR_HEDDLE_CLOSED');
+      after.put(again);
+      expect(after.audit()).toMatchObject({ outstanding: 0, put: 1, refused: 0, consistent: true });
     });
   });
 

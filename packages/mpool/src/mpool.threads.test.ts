@@ -241,6 +241,79 @@ function conformance(variant: Variant, brief: boolean): void {
     expect(new Set(got).size).toBe(256);
   });
 
+  describe.skipIf(brief)('closed', () => {
+    const isGone = () => segment.directory.find('blocks') === undefined;
+
+    it('goes when each thread that used it has noticed, disposed of it, or died', async () => {
+      const pool = poolOf(8);
+      const [noticing, disposing, dying] = [helperOf(pool), helperOf(pool), helperOf(pool)];
+      const ids: number[] = [];
+      for (const helper of [noticing, disposing, dying]) {
+        const { descriptors, threadId } = await helper.ask({ do: 'get', count: 1 });
+        await helper.ask({ do: 'put', descriptors });
+        await helper.ask({ do: 'flush' });
+        ids.push(threadId);
+      }
+      expect(pool.close()).toEqual({ outstanding: [], usedBy: ids.sort((a, b) => a - b) });
+      expect(isGone()).toBe(false);
+      expect(await noticing.ask({ do: 'try' })).toMatchObject({ descriptors: [] });
+      await dying.end('terminate');
+      expect(isGone()).toBe(false);
+      await disposing.ask({ do: 'dispose' });
+      expect(isGone()).toBe(true);
+      expect(await noticing.ask({ do: 'try' })).toMatchObject({ descriptors: [] });
+      poolOf(8).close();
+    });
+
+    it('by force leaves elements to their holder, until it puts them or dies', async () => {
+      for (const how of ['put', 'terminate'] as const) {
+        const pool = poolOf(8);
+        const helper = helperOf(pool);
+        const { descriptors, threadId } = await helper.ask({ do: 'get', count: 2 });
+        const left = pool.close({ force: true });
+        expect(left.usedBy).toEqual([threadId]);
+        expect(left.outstanding.map(({ descriptor }) => descriptor).sort()).toEqual([...descriptors].sort());
+        if (how === 'put') {
+          await helper.ask({ do: 'put', descriptors });
+          expect(() => pool.tryGet()).toThrow(/closed/);
+          expect(await helper.ask({ do: 'try' })).toMatchObject({ descriptors: [] });
+        } else {
+          await helper.end('terminate');
+          expect(() => pool.tryGet()).toThrow(/closed/);
+        }
+        expect(isGone()).toBe(true);
+      }
+    });
+
+    it('by who waits until another thread has put what it held', async () => {
+      const pool = poolOf(8);
+      const [holder, getter] = [helperOf(pool), helperOf(pool)];
+      const { descriptors } = await holder.ask({ do: 'get', count: 8 });
+      await getter.ask({ do: 'flush' });
+      const waiting = getter.ask({ do: 'wait' });
+      const closing = pool.closeAsync();
+      await holder.ask({ do: 'put', descriptors });
+      const { descriptors: got } = await waiting;
+      if (got.length > 0) await getter.ask({ do: 'put', descriptors: got });
+      await closing;
+      await getter.ask({ do: 'try' });
+      await holder.ask({ do: 'try' });
+      expect(isGone()).toBe(true);
+    });
+
+    it('wakes who blocks in get', async () => {
+      const pool = poolOf(1);
+      const descriptor = pool.get();
+      const getter = helperOf(pool);
+      await getter.ask({ do: 'flush' });
+      const waiting = getter.ask({ do: 'wait' });
+      pool.close({ force: true });
+      expect(await waiting).toMatchObject({ descriptors: [] });
+      pool.put(descriptor);
+      expect(() => pool.tryGet()).toThrow(/closed/);
+    });
+  });
+
   it('loses nothing when threads are killed while they get and put', async () => {
     const pool = poolOf(16);
     const survivor = helperOf(pool);

@@ -5,14 +5,17 @@ import {
   runBlocking,
   Segment,
   type SegmentHandle,
+  type Steps,
   type StructureInfo,
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
 import { type Audit, auditPool } from './audit.js';
-import { closePool, releaseIfUnused } from './close-pool.js';
+import { type Closed, type CloseOptions, NOTHING_LEFT } from './close-options.js';
+import { CloseSteps } from './close-steps.js';
 import { type PoolCounters, readCounters } from './counters.js';
 import { type DescriptorFormat, NONE } from './descriptor.js';
+import { ENDED } from './ended-policy.js';
 import { GetSteps } from './get-steps.js';
 import { adopt, detach } from './hand-over.js';
 import { holdingAll } from './holding-all.js';
@@ -23,9 +26,9 @@ import { mpoolLayout } from './mpool.layout.js';
 import type { Policy } from './policy.js';
 import { bodyByteLength, writeHeader } from './pool-header.js';
 import { type MpoolOptions, planOf } from './pool-options.js';
-import { recoverPool } from './pool-recovery.js';
 import { segmentFor } from './pool-segment.js';
-import { PoolThread } from './pool-thread.js';
+import { PoolThread, poolClosed } from './pool-thread.js';
+import { makeGate } from './pool-users.js';
 import { refusal } from './refusal.js';
 import { reportText } from './report.js';
 import type { SlotHooks } from './slot-hooks.js';
@@ -73,15 +76,21 @@ export class Mpool {
   // Not defined before it is set: the engine would check at each use what it is.
   declare readonly segment: Segment;
   readonly #thread: PoolThread;
-  readonly #policy: Policy;
+  #policy: Policy;
+  /** Ends the use of the pool through this object. */
+  readonly #end: () => void;
+  #disposed = false;
   readonly #format: DescriptorFormat;
   readonly #attached: boolean;
   readonly #offsets: SlotOffsets;
 
   private constructor(segment: Segment, info: StructureInfo, hooks: SlotHooks, attached = false) {
-    this.#thread = PoolThread.of(segment, info);
-    this.#thread.use(hooks);
+    this.#thread = PoolThread.join(segment, info, hooks);
     this.#policy = this.#thread.policy;
+    this.#end = () => {
+      this.#policy = ENDED;
+    };
+    this.#thread.members.add(this.#end);
     this.#format = this.#thread.pool.format;
     this.#offsets = this.#thread.offsets;
     this.#attached = attached;
@@ -122,6 +131,7 @@ export class Mpool {
       hasInit: options.init !== undefined,
       firstGeneration: segment.platform.random(),
     };
+    makeGate(segment);
     const info = segment.createStructure({
       name: options.name,
       layout: mpoolLayout,
@@ -187,8 +197,7 @@ export class Mpool {
    *   must not block, `ERR_HEDDLE_CLOSED` where the pool is closed or is being closed meanwhile.
    */
   get(options: Pick<WaitOptions, 'timeout'> = {}): number {
-    this.segment.assertAttached();
-    const { pool } = this.#thread;
+    const { pool } = this.#using();
     const steps = new GetSteps(pool, this.#policy);
     return this.#got(runBlocking(steps, pool.words, pool.platform, options.timeout));
   }
@@ -199,10 +208,7 @@ export class Mpool {
    * @throws (rejects) with `signal.reason` when aborted, else as {@link get} does.
    */
   async getAsync(options: WaitAsyncOptions = {}): Promise<number> {
-    this.segment.assertAttached();
-    const { pool } = this.#thread;
-    const steps = new GetSteps(pool, this.#policy);
-    return this.#got(await runAsync(steps, pool.words, pool.platform, options));
+    return this.#got(await this.#runAsync(({ pool, policy }) => new GetSteps(pool, policy), options));
   }
 
   /**
@@ -264,7 +270,7 @@ export class Mpool {
 
   /** A descriptor that was given away and not adopted, or one to refuse. */
   #putSlow(descriptor: number): void {
-    const { pool } = this.#thread;
+    const { pool } = this.#using();
     if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor) && this.#policy.give(descriptor))
       return;
     noteRefusal(pool);
@@ -312,8 +318,7 @@ export class Mpool {
    *   receiver two looks at the thread table.
    */
   detach(descriptor: number, to = 0): void {
-    this.segment.assertAttached();
-    const { pool } = this.#thread;
+    const { pool } = this.#using();
     if (!this.#format.isDescriptor(descriptor) || this.#policy.hasPut(descriptor)) {
       throw this.#refusal(descriptor, 'detach');
     }
@@ -334,16 +339,14 @@ export class Mpool {
    *   already, `ERR_HEDDLE_STALE_DESCRIPTOR` where it came back because its sender died. Cost: 1 load, 1 CAS.
    */
   adopt(descriptor: number): void {
-    this.segment.assertAttached();
-    const { pool } = this.#thread;
+    const { pool } = this.#using();
     if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor)) return;
     throw this.#refusal(descriptor, 'adopt');
   }
 
   /** Sends off what this thread keeps back for later, so that other threads can get it. */
   flush(): void {
-    this.segment.assertAttached();
-    this.#policy.flush();
+    this.#using().policy.flush();
   }
 
   /**
@@ -353,10 +356,9 @@ export class Mpool {
    * @returns bytes given back. Cost: like {@link audit}.
    */
   shrink(): number {
-    this.segment.assertAttached();
-    this.#policy.assertMayUse();
-    this.#policy.empty();
-    const { growth, shards } = this.#thread;
+    const { growth, policy, shards } = this.#using();
+    policy.assertMayUse();
+    policy.empty();
     const dropped = holdingAll(shards, () => growth.dropFreeChunks(shards));
     return dropped.reduce((sum, { elems }) => sum + elems * growth.stride, 0);
   }
@@ -365,9 +367,8 @@ export class Mpool {
    * Looks where every element is, while other threads go on. Threads that get or put may wait for it.
    */
   audit(): Audit {
-    this.segment.assertAttached();
-    const { pool, shards } = this.#thread;
-    return auditPool(pool, shards, (descriptor) => this.#policy.stackOf?.(descriptor));
+    const { policy, pool, shards } = this.#using();
+    return auditPool(pool, shards, (descriptor) => policy.stackOf?.(descriptor));
   }
 
   /**
@@ -375,8 +376,7 @@ export class Mpool {
    * `counters`.
    */
   counters(): PoolCounters | undefined {
-    this.segment.assertAttached();
-    return readCounters(this.#thread.pool);
+    return readCounters(this.#using().pool);
   }
 
   /** {@link audit} as text: who holds what, and what is wrong. */
@@ -390,50 +390,118 @@ export class Mpool {
   }
 
   /**
-   * Closes the pool for all threads and gives the memory of its elements back to the segment. Whoever waits for an
-   * element gets `ERR_HEDDLE_CLOSED`; a late put is refused as stale and does no harm. Closing again does nothing.
+   * Closes the pool for all threads. Whoever waits for an element gets `ERR_HEDDLE_CLOSED`; a late put does no harm.
+   * Closing again does nothing.
    *
-   * The name stays taken. A pool of policy `owner` is closed by the thread that made it.
+   * The memory of the elements, the name and the tables go back to the segment when no thread uses the pool any more:
+   * each one that does finds out at its next call, or ends its use by `Symbol.dispose`, by detaching, or by its death.
+   * Until then all of that stays as it is.
    *
-   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where elements are out, with `facts.holders`. Nothing has changed
-   *   then.
+   * A pool of policy `owner` is closed by the thread that made it.
+   *
+   * @returns what keeps the memory from going back.
+   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where elements are out, with `facts.holders`: at once, or with `wait`
+   *   when the time is up. Nothing has changed then. Not with `force`.
    */
-  close(): void {
-    this.segment.assertAttached();
-    this.#policy.assertMayUse();
-    this.#policy.empty();
-    if (closePool(this.#thread, () => this.#cleanup())) return;
-    const audit = this.audit();
-    throw new HeddleError(
-      'ERR_HEDDLE_OUTSTANDING',
-      `Pool "${this.name}" cannot be closed, ${audit.outstanding} of its elements are out: put them first.\n${this.#report(audit)}`,
-      { pool: this.name, outstanding: audit.outstanding, holders: audit.holders },
-    );
+  close({ wait = false, force = false }: CloseOptions = {}): Closed {
+    if (this.#endedByClose()) return NOTHING_LEFT;
+    const thread = this.#using();
+    const { policy, pool } = thread;
+    policy.assertMayUse();
+    const waits = wait !== false && !force;
+    const closed = waits
+      ? runBlocking(this.#closeSteps(thread), pool.words, pool.platform, wait === true ? undefined : wait)
+      : thread.close(force);
+    return this.#closed(closed);
   }
 
-  /** Runs while the pool is closed and its memory is still there. */
-  #cleanup(): void {
-    const { growth, hooks } = this.#thread;
-    if (!hooks.cleanup) return;
-    for (const { elems, byteOffset } of growth.chunks(0)) {
-      for (let i = 0; i < elems; i++) hooks.cleanup(this.#thread.bytesAt(byteOffset + i * growth.stride));
+  /**
+   * {@link close}, waiting on the event loop until nothing is out.
+   *
+   * @throws (rejects) with `signal.reason` when aborted, else as {@link close} does.
+   */
+  async closeAsync(options: WaitAsyncOptions = {}): Promise<Closed> {
+    if (this.#endedByClose()) return NOTHING_LEFT;
+    this.#using().policy.assertMayUse();
+    return this.#closed(await this.#runAsync((thread) => this.#closeSteps(thread), options));
+  }
+
+  #closeSteps(thread: PoolThread): CloseSteps {
+    return new CloseSteps(thread.pool, () => thread.close(false));
+  }
+
+  #closed(closed: boolean): Closed {
+    if (!closed) {
+      const audit = this.audit();
+      throw new HeddleError(
+        'ERR_HEDDLE_OUTSTANDING',
+        `Pool "${this.name}" cannot be closed, ${audit.outstanding} of its elements are out: put them first, or close it with wait or force.\n${this.#report(audit)}`,
+        { pool: this.name, outstanding: audit.outstanding, holders: audit.holders },
+      );
     }
+    // Another object of this thread may have ended it meanwhile.
+    if (this.#endedByClose()) return NOTHING_LEFT;
+    const outstanding = this.audit().holders;
+    const usedBy = this.#thread.otherUsers();
+    this.#thread.endIfClosed();
+    return { outstanding, usedBy };
   }
 
-  /** Whether some thread closed the pool. */
+  /** Whether the pool can be used no more: some thread closed it, or this object was disposed. */
   get closed(): boolean {
-    return this.#thread.pool.isClosed();
+    return this.#policy === ENDED || this.#thread.pool.isClosed();
   }
 
-  /** Ends this thread's use: sends off what it keeps back, and detaches where {@link from} attached. */
+  /**
+   * Ends this thread's use of the pool through this object: sends off what it keeps back, and detaches where
+   * {@link from} attached.
+   */
   [Symbol.dispose](): void {
-    if (!this.segment.attached) return;
-    this.#policy.flush();
+    if (this.#disposed || !this.segment.attached) return;
+    this.#disposed = true;
+    if (this.#policy !== ENDED) this.#thread.dispose(this.#end);
+    this.#end();
     if (this.#attached) this.segment.detach();
   }
 
+  /**
+   * What this thread has of the pool.
+   *
+   * @throws HeddleError `ERR_HEDDLE_DETACHED` where this object was disposed, `ERR_HEDDLE_CLOSED` where the pool is
+   *   closed and this thread uses it no more.
+   */
+  #using(): PoolThread {
+    this.segment.assertAttached();
+    if (this.#policy !== ENDED) return this.#thread;
+    if (this.#endedByClose()) throw poolClosed(this.name);
+    throw new HeddleError(
+      'ERR_HEDDLE_DETACHED',
+      `This object of pool "${this.name}" was disposed: open the pool again`,
+      { pool: this.name },
+    );
+  }
+
+  #endedByClose(): boolean {
+    return this.#policy === ENDED && !this.#disposed;
+  }
+
+  /** While it waits, this thread stays a user of the pool. */
+  async #runAsync<Result>(
+    steps: (thread: PoolThread) => Steps<Result>,
+    options: WaitAsyncOptions,
+  ): Promise<Result> {
+    const thread = this.#using();
+    const { words, platform } = thread.pool;
+    thread.waits++;
+    try {
+      return await runAsync(steps(thread), words, platform, options);
+    } finally {
+      thread.waits--;
+    }
+  }
+
   #refusal(descriptor: number, verb: string): HeddleError {
-    const { pool } = this.#thread;
+    const { pool } = this.#using();
     const hasPut = this.#format.isDescriptor(descriptor) && this.#policy.hasPut(descriptor);
     return refusal(pool, this.name, descriptor, verb, hasPut);
   }
@@ -449,19 +517,15 @@ export class Mpool {
   }
 
   #assertOpen(): void {
-    if (!this.closed) return;
-    throw new HeddleError('ERR_HEDDLE_CLOSED', `Pool "${this.name}" was closed`, { pool: this.name });
+    const thread = this.#using();
+    if (!thread.pool.isClosed()) return;
+    thread.endIfClosed();
+    throw poolClosed(this.name);
   }
 }
 
 registerKind({
   layout: mpoolLayout,
   module: import.meta.url,
-  recover({ segment, info, dead }) {
-    const thread = PoolThread.of(segment, info);
-    // Where nothing guards the list, nobody but the thread that made the pool has any part in it.
-    if (!thread.guarded && thread.owner !== dead.token) return;
-    recoverPool(thread.pool, thread.shards, dead);
-    releaseIfUnused(thread);
-  },
+  recover: ({ segment, info, dead }) => PoolThread.visit(segment, info, (thread) => thread.recover(dead)),
 });

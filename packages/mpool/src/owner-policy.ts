@@ -4,10 +4,10 @@ import type { Growth } from './growth.js';
 import { descriptorOfLease, generationBits, isHeldIn, LEASE, leaseWord, withoutGeneration } from './lease.js';
 import { mpoolLayout, shardLayout } from './mpool.layout.js';
 import type { Policy } from './policy.js';
-import type { PoolWords } from './pool-words.js';
+import { type PoolWords, SLEEPERS } from './pool-words.js';
 import { incrementWide } from './wide-word.js';
 
-const { closed, owner } = mpoolLayout.offsets;
+const { closed, owner, wakeup } = mpoolLayout.offsets;
 
 /** Slots that are taken off the list at a time. */
 const REFILL = 32;
@@ -73,8 +73,10 @@ export class OwnerPolicy implements Policy {
     this.assertMayUse();
     const { shard } = this.#growth;
     if (this.#words[closed] !== 0) return false;
+    // While a task sleeps until all is put, nothing is kept, so that each put wakes it.
+    const most = (this.#words[wakeup]! & SLEEPERS) === 0 ? REFILL : 1;
     do {
-      for (let taken = 0; taken < REFILL; taken++) {
+      for (let taken = 0; taken < most; taken++) {
         const descriptor = shard.lease(LEASE.cached, this.#pool.me.id);
         if (descriptor === NONE) break;
         this.#stack[this.#top++] = descriptor;
@@ -96,8 +98,14 @@ export class OwnerPolicy implements Policy {
     incrementWide(this.#words, this.#putLow);
     this.#stack[this.#top] = (next << this.#slotBits) | slot;
     // Only tasks of this thread can sleep, and only while the stack is empty.
-    if (this.#top++ === 0) this.#pool.wakeSleepers();
+    if (this.#top++ === 0) this.#notice();
     return true;
+  }
+
+  #notice(): void {
+    this.#pool.wakeSleepers();
+    // What is put late is not given out again.
+    if (this.#words[closed] !== 0) this.empty();
   }
 
   /** Whether somebody holds it whom this thread gave it to. */

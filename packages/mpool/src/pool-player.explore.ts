@@ -342,8 +342,8 @@ export class Player {
     holdingAll(shards, () => growth.dropFreeChunks(shards));
   }
 
-  close(): boolean {
-    return closePool(this.#parts);
+  close(force = false): boolean {
+    return closePool(this.#parts, undefined, force);
   }
 
   /** Leaves a descriptor for another thread, as a message does. */

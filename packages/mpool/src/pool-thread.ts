@@ -1,8 +1,10 @@
-import type { Segment, StructureInfo } from '@heddle/memory';
+import { HeddleError, type Segment, type StructureInfo } from '@heddle/memory';
+import { closePool, releaseIfUnused } from './close-pool.js';
 import type { DebugParts } from './debug-policy.js';
 import { type Chunk, Growth } from './growth.js';
 import { type Guard, NO_GUARD } from './guard.js';
 import { GuardedElements } from './guarded-elements.js';
+import { isOut } from './lease.js';
 import { ListPolicy } from './list-policy.js';
 import { LockGuard } from './lock-guard.js';
 import { mpoolLayout, shardLayout } from './mpool.layout.js';
@@ -12,6 +14,8 @@ import type { Policy } from './policy.js';
 import { withLayers } from './policy-layers.js';
 import { readHeader } from './pool-header.js';
 import type { PoolPlan } from './pool-options.js';
+import { recoverPool } from './pool-recovery.js';
+import { type PoolUsers, usersOf } from './pool-users.js';
 import { PoolWords } from './pool-words.js';
 import { segmentChunks } from './segment-chunks.js';
 import { Shard } from './shard.js';
@@ -34,18 +38,56 @@ export class PoolThread {
   hooks: SlotHooks = {};
   #policy: Policy | undefined;
 
+  /** What ends each object of this thread over the pool. */
+  readonly members = new Set<() => void>();
+  /** Asynchronous waits that are underway: they touch the pool when they go on. */
+  waits = 0;
+  private readonly users: PoolUsers;
+  /** Whether this thread is among the users. */
+  private joined = true;
+
   static readonly #known = new WeakMap<Segment, Map<number, PoolThread>>();
 
-  /** This thread's part of a pool: made at the first call. */
-  static of(segment: Segment, info: StructureInfo): PoolThread {
-    const bySlot = PoolThread.#known.get(segment) ?? new Map<number, PoolThread>();
-    PoolThread.#known.set(segment, bySlot);
-    const thread = bySlot.get(info.slot) ?? new PoolThread(segment, info);
-    bySlot.set(info.slot, thread);
-    return thread;
+  /**
+   * Makes this thread a user of a pool.
+   *
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where it was closed meanwhile; TypeError as {@link use} does.
+   */
+  static join(segment: Segment, info: StructureInfo, hooks: SlotHooks): PoolThread {
+    const known = knownIn(PoolThread.#known, segment);
+    const users = known.get(info.slot)?.users ?? usersOf(segment, info);
+    if (!users.enter()) throw poolClosed(info.name);
+    const thread = known.get(info.slot) ?? new PoolThread(segment, info, users);
+    known.set(info.slot, thread);
+    thread.joined = true;
+    try {
+      if (thread.pool.isClosed()) throw poolClosed(info.name);
+      thread.use(hooks);
+      return thread;
+    } catch (error) {
+      thread.#leaveUnlessUsed();
+      throw error;
+    }
   }
 
-  private constructor(segment: Segment, info: StructureInfo) {
+  /** Does something with a pool for which this thread need not be a user. Nothing where the pool was removed. */
+  static visit(segment: Segment, info: StructureInfo, action: (thread: PoolThread) => void): void {
+    const known = PoolThread.#known.get(segment)?.get(info.slot);
+    if (known?.joined) {
+      action(known);
+      return;
+    }
+    const users = known?.users ?? usersOf(segment, info);
+    if (!users.enter()) return;
+    try {
+      action(known ?? new PoolThread(segment, info, users));
+    } finally {
+      users.leave();
+    }
+  }
+
+  private constructor(segment: Segment, info: StructureInfo, users: PoolUsers) {
+    this.users = users;
     this.segment = segment;
     this.info = info;
     const words = segment.wordsAt(info.byteOffset, info.byteLength);
@@ -64,6 +106,72 @@ export class PoolThread {
     if (this.plan.guardBytes === 0) return;
     const bytesAt = (byteOffset: number, byteLength: number) => segment.bytesAt(byteOffset, byteLength);
     this.elements = new GuardedElements(bytesAt, (slot) => this.offsets.of(slot), this.plan);
+  }
+
+  /** Ends the use of one object; of the thread, with the last one. */
+  dispose(member: () => void): void {
+    this.members.delete(member);
+    this.policy.empty();
+    this.#leaveUnlessUsed();
+  }
+
+  #leaveUnlessUsed(): void {
+    if (this.endIfClosed() || this.members.size > 0 || this.waits > 0) return;
+    this.joined = false;
+    this.users.leave();
+  }
+
+  /**
+   * Where the pool is closed and nothing is out, this thread uses it no more: it was told so. The memory of a pool goes
+   * back when all were.
+   *
+   * @returns whether this thread has ended.
+   */
+  endIfClosed(): boolean {
+    if (!this.joined || this.waits > 0 || !this.pool.isClosed()) return !this.joined;
+    this.policy.empty();
+    if (releaseIfUnused(this) !== 'out') this.end();
+    return !this.joined;
+  }
+
+  /** Ends all objects of this thread over the pool. */
+  end(): void {
+    for (const member of this.members) member();
+    this.members.clear();
+    PoolThread.#known.get(this.segment)?.delete(this.info.slot);
+    this.joined = false;
+    this.users.leave();
+  }
+
+  /** Brings back what a dead thread had. For this thread itself it is the end. */
+  recover(dead: { readonly id: number; readonly token: number }): void {
+    // Where nothing guards the list, nobody but the thread that made the pool has any part in it.
+    if (this.guarded || this.owner === dead.token) recoverPool(this.pool, this.shards, dead);
+    this.users.clear(dead.id);
+    releaseIfUnused(this);
+    if (dead.token === this.pool.me.token) this.end();
+  }
+
+  /** Closes the pool for all threads. False where something is out, and it is not forced. */
+  close(force: boolean): boolean {
+    this.policy.empty();
+    return closePool(this, () => this.#cleanUp(), force);
+  }
+
+  /** Runs while the pool is closed and its memory is still there. Elements that are out are their holders'. */
+  #cleanUp(): void {
+    const { cleanup } = this.hooks;
+    if (!cleanup) return;
+    for (const { firstSlot, elems } of this.growth.chunks(0)) {
+      for (let slot = firstSlot; slot < firstSlot + elems; slot++) {
+        if (!isOut(this.pool.lease(slot))) cleanup(this.bytesAt(this.offsets.of(slot)));
+      }
+    }
+  }
+
+  /** Ids of the other threads that use the pool. */
+  otherUsers(): number[] {
+    return this.users.ids().filter((id) => id !== this.pool.me.id);
   }
 
   /** Makes new elements ready, before anyone can get them. */
@@ -126,6 +234,16 @@ export class PoolThread {
     const prepare = (slot: number) => this.hooks.init?.(this.bytesAt(this.offsets.of(slot)));
     return { poolName: this.info.name, elements, prepare };
   }
+}
+
+function knownIn(all: WeakMap<Segment, Map<number, PoolThread>>, segment: Segment): Map<number, PoolThread> {
+  const known = all.get(segment) ?? new Map<number, PoolThread>();
+  all.set(segment, known);
+  return known;
+}
+
+export function poolClosed(name: string): HeddleError {
+  return new HeddleError('ERR_HEDDLE_CLOSED', `Pool "${name}" was closed`, { pool: name });
 }
 
 /** What guards the first list; undefined for a latch, as the others have it. */

@@ -124,6 +124,12 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
       ...more,
     }),
     model(make(1), 'closed while another one gets and puts', [getAndPut, (player) => player.close()], more),
+    model(
+      make(1),
+      'closed by force while another one gets and puts',
+      [getAndPut, (player) => player.close(true)],
+      more,
+    ),
     model(make(1), 'a death at every step', [getAndPut, getAndKeep], {
       kills: 1,
       ...more,
