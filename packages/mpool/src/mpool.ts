@@ -1,21 +1,14 @@
 import {
   HeddleError,
   registerKind,
-  runAsync,
   runBlocking,
   Segment,
   type SegmentHandle,
-  type Steps,
   type StructureInfo,
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
-import { type Audit, auditPool } from './audit.js';
-import { type Closed, type CloseOptions, NOTHING_LEFT } from './close-options.js';
-import { CloseSteps } from './close-steps.js';
-import { type PoolCounters, readCounters } from './counters.js';
 import { type DescriptorFormat, NONE } from './descriptor.js';
-import { ENDED } from './ended-policy.js';
 import { GetSteps } from './get-steps.js';
 import { adopt, detach } from './hand-over.js';
 import { holdingAll } from './holding-all.js';
@@ -23,14 +16,13 @@ import { noteRefusal } from './late-refusals.js';
 import { generationOfLease, isOut } from './lease.js';
 import { Lease } from './lease-object.js';
 import { mpoolLayout } from './mpool.layout.js';
-import type { Policy } from './policy.js';
+import { OpenPool } from './open-pool.js';
 import { bodyByteLength, writeHeader } from './pool-header.js';
 import { type MpoolOptions, planOf } from './pool-options.js';
 import { segmentFor } from './pool-segment.js';
-import { PoolThread, poolClosed } from './pool-thread.js';
+import { PoolThread } from './pool-thread.js';
 import { makeGate } from './pool-users.js';
 import { refusal } from './refusal.js';
-import { reportText } from './report.js';
 import type { SlotHooks } from './slot-hooks.js';
 import type { SlotOffsets } from './slot-offsets.js';
 
@@ -67,37 +59,21 @@ export interface MpoolHandle {
  *
  * **When not to use it**: for elements of many sizes, or for few and small ones that can be copied.
  */
-export class Mpool {
-  readonly name: string;
+export class Mpool extends OpenPool {
   /** Bytes of an element. */
   readonly elemSize: number;
   /** Elements that can be out at the same time. */
   readonly maxElems: number;
-  // Not defined before it is set: the engine would check at each use what it is.
-  declare readonly segment: Segment;
-  readonly #thread: PoolThread;
-  #policy: Policy;
-  /** Ends the use of the pool through this object. */
-  readonly #end: () => void;
-  #disposed = false;
   readonly #format: DescriptorFormat;
-  readonly #attached: boolean;
   readonly #offsets: SlotOffsets;
 
   private constructor(segment: Segment, info: StructureInfo, hooks: SlotHooks, attached = false) {
-    this.#thread = PoolThread.join(segment, info, hooks);
-    this.#policy = this.#thread.policy;
-    this.#end = () => {
-      this.#policy = ENDED;
-    };
-    this.#thread.members.add(this.#end);
-    this.#format = this.#thread.pool.format;
-    this.#offsets = this.#thread.offsets;
-    this.#attached = attached;
-    this.segment = segment;
-    this.name = info.name;
-    this.elemSize = this.#thread.plan.elemSize;
-    this.maxElems = this.#thread.plan.maxElems;
+    super(segment, info, hooks, attached);
+    const { offsets, plan, pool } = this.thread;
+    this.#format = pool.format;
+    this.#offsets = offsets;
+    this.elemSize = plan.elemSize;
+    this.maxElems = plan.maxElems;
   }
 
   /**
@@ -184,9 +160,9 @@ export class Mpool {
    */
   tryGet(): number | null {
     this.segment.assertAttached();
-    const descriptor = this.#policy.take();
+    const descriptor = this.policy.take();
     if (descriptor !== NONE) return descriptor;
-    this.#assertOpen();
+    this.assertOpen();
     return null;
   }
 
@@ -197,8 +173,8 @@ export class Mpool {
    *   must not block, `ERR_HEDDLE_CLOSED` where the pool is closed or is being closed meanwhile.
    */
   get(options: Pick<WaitOptions, 'timeout'> = {}): number {
-    const { pool } = this.#using();
-    const steps = new GetSteps(pool, this.#policy);
+    const { pool } = this.using();
+    const steps = new GetSteps(pool, this.policy);
     return this.#got(runBlocking(steps, pool.words, pool.platform, options.timeout));
   }
 
@@ -208,7 +184,7 @@ export class Mpool {
    * @throws (rejects) with `signal.reason` when aborted, else as {@link get} does.
    */
   async getAsync(options: WaitAsyncOptions = {}): Promise<number> {
-    return this.#got(await this.#runAsync(({ pool, policy }) => new GetSteps(pool, policy), options));
+    return this.#got(await this.runAsync(({ pool, policy }) => new GetSteps(pool, policy), options));
   }
 
   /**
@@ -254,7 +230,7 @@ export class Mpool {
    */
   put(descriptor: number): void {
     this.segment.assertAttached();
-    if (typeof descriptor !== 'number' || !this.#policy.give(descriptor)) this.#putSlow(descriptor);
+    if (typeof descriptor !== 'number' || !this.policy.give(descriptor)) this.#putSlow(descriptor);
   }
 
   /**
@@ -265,13 +241,13 @@ export class Mpool {
    */
   putMany(descriptors: Iterable<number>): void {
     for (const descriptor of descriptors) this.put(descriptor);
-    this.#policy.flush();
+    this.policy.flush();
   }
 
   /** A descriptor that was given away and not adopted, or one to refuse. */
   #putSlow(descriptor: number): void {
-    const { pool } = this.#using();
-    if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor) && this.#policy.give(descriptor))
+    const { pool } = this.using();
+    if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor) && this.policy.give(descriptor))
       return;
     noteRefusal(pool);
     throw this.#refusal(descriptor, 'put');
@@ -282,7 +258,7 @@ export class Mpool {
    *
    * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` or `ERR_HEDDLE_BAD_DESCRIPTOR` for what is not out.
    */
-  bytes(descriptor: number): Uint8Array<SharedArrayBuffer> {
+  override bytes(descriptor: number): Uint8Array<SharedArrayBuffer> {
     return new Uint8Array(this.segment.buffer, this.offset(descriptor), this.elemSize);
   }
 
@@ -292,7 +268,7 @@ export class Mpool {
    * @throws as {@link bytes} does. Cost: no Atomics call.
    */
   offset(descriptor: number): number {
-    const { pool } = this.#thread;
+    const { pool } = this.thread;
     const slot = pool.format.slotOf(descriptor);
     // A hint: whether the descriptor may be used is for the program to know. This catches most that may not.
     const lease = pool.words[pool.regions.leases + slot]!;
@@ -300,7 +276,7 @@ export class Mpool {
       !this.#format.isDescriptor(descriptor) ||
       generationOfLease(lease) !== pool.format.generationOf(descriptor) ||
       !isOut(lease) ||
-      this.#policy.hasPut(descriptor)
+      this.policy.hasPut(descriptor)
     ) {
       throw this.#refusal(descriptor, 'use');
     }
@@ -318,8 +294,8 @@ export class Mpool {
    *   receiver two looks at the thread table.
    */
   detach(descriptor: number, to = 0): void {
-    const { pool } = this.#using();
-    if (!this.#format.isDescriptor(descriptor) || this.#policy.hasPut(descriptor)) {
+    const { pool } = this.using();
+    if (!this.#format.isDescriptor(descriptor) || this.policy.hasPut(descriptor)) {
       throw this.#refusal(descriptor, 'detach');
     }
     const came = detach(pool, descriptor, to);
@@ -339,14 +315,14 @@ export class Mpool {
    *   already, `ERR_HEDDLE_STALE_DESCRIPTOR` where it came back because its sender died. Cost: 1 load, 1 CAS.
    */
   adopt(descriptor: number): void {
-    const { pool } = this.#using();
+    const { pool } = this.using();
     if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor)) return;
     throw this.#refusal(descriptor, 'adopt');
   }
 
   /** Sends off what this thread keeps back for later, so that other threads can get it. */
   flush(): void {
-    this.#using().policy.flush();
+    this.using().policy.flush();
   }
 
   /**
@@ -356,171 +332,27 @@ export class Mpool {
    * @returns bytes given back. Cost: like {@link audit}.
    */
   shrink(): number {
-    const { growth, policy, shards } = this.#using();
+    const { growth, policy, shards } = this.using();
     policy.assertMayUse();
     policy.empty();
     const dropped = holdingAll(shards, () => growth.dropFreeChunks(shards));
     return dropped.reduce((sum, { elems }) => sum + elems * growth.stride, 0);
   }
 
-  /**
-   * Looks where every element is, while other threads go on. Threads that get or put may wait for it.
-   */
-  audit(): Audit {
-    const { policy, pool, shards } = this.#using();
-    return auditPool(pool, shards, (descriptor) => policy.stackOf?.(descriptor));
-  }
-
-  /**
-   * What each thread did since the pool was made, read while they go on; undefined where it was made without
-   * `counters`.
-   */
-  counters(): PoolCounters | undefined {
-    return readCounters(this.#using().pool);
-  }
-
-  /** {@link audit} as text: who holds what, and what is wrong. */
-  report(): string {
-    return this.#report(this.audit());
-  }
-
-  #report(audit: Audit): string {
-    const { describe } = this.#thread.hooks;
-    return reportText(this.name, audit, describe && ((descriptor) => describe(this.bytes(descriptor))));
-  }
-
-  /**
-   * Closes the pool for all threads. Whoever waits for an element gets `ERR_HEDDLE_CLOSED`; a late put does no harm.
-   * Closing again does nothing.
-   *
-   * The memory of the elements, the name and the tables go back to the segment when no thread uses the pool any more:
-   * each one that does finds out at its next call, or ends its use by `Symbol.dispose`, by detaching, or by its death.
-   * Until then all of that stays as it is.
-   *
-   * A pool of policy `owner` is closed by the thread that made it.
-   *
-   * @returns what keeps the memory from going back.
-   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where elements are out, with `facts.holders`: at once, or with `wait`
-   *   when the time is up. Nothing has changed then. Not with `force`.
-   */
-  close({ wait = false, force = false }: CloseOptions = {}): Closed {
-    if (this.#endedByClose()) return NOTHING_LEFT;
-    const thread = this.#using();
-    const { policy, pool } = thread;
-    policy.assertMayUse();
-    const waits = wait !== false && !force;
-    const closed = waits
-      ? runBlocking(this.#closeSteps(thread), pool.words, pool.platform, wait === true ? undefined : wait)
-      : thread.close(force);
-    return this.#closed(closed);
-  }
-
-  /**
-   * {@link close}, waiting on the event loop until nothing is out.
-   *
-   * @throws (rejects) with `signal.reason` when aborted, else as {@link close} does.
-   */
-  async closeAsync(options: WaitAsyncOptions = {}): Promise<Closed> {
-    if (this.#endedByClose()) return NOTHING_LEFT;
-    this.#using().policy.assertMayUse();
-    return this.#closed(await this.#runAsync((thread) => this.#closeSteps(thread), options));
-  }
-
-  #closeSteps(thread: PoolThread): CloseSteps {
-    return new CloseSteps(thread.pool, () => thread.close(false));
-  }
-
-  #closed(closed: boolean): Closed {
-    if (!closed) {
-      const audit = this.audit();
-      throw new HeddleError(
-        'ERR_HEDDLE_OUTSTANDING',
-        `Pool "${this.name}" cannot be closed, ${audit.outstanding} of its elements are out: put them first, or close it with wait or force.\n${this.#report(audit)}`,
-        { pool: this.name, outstanding: audit.outstanding, holders: audit.holders },
-      );
-    }
-    // Another object of this thread may have ended it meanwhile.
-    if (this.#endedByClose()) return NOTHING_LEFT;
-    const outstanding = this.audit().holders;
-    const usedBy = this.#thread.otherUsers();
-    this.#thread.endIfClosed();
-    return { outstanding, usedBy };
-  }
-
-  /** Whether the pool can be used no more: some thread closed it, or this object was disposed. */
-  get closed(): boolean {
-    return this.#policy === ENDED || this.#thread.pool.isClosed();
-  }
-
-  /**
-   * Ends this thread's use of the pool through this object: sends off what it keeps back, and detaches where
-   * {@link from} attached.
-   */
-  [Symbol.dispose](): void {
-    if (this.#disposed || !this.segment.attached) return;
-    this.#disposed = true;
-    if (this.#policy !== ENDED) this.#thread.dispose(this.#end);
-    this.#end();
-    if (this.#attached) this.segment.detach();
-  }
-
-  /**
-   * What this thread has of the pool.
-   *
-   * @throws HeddleError `ERR_HEDDLE_DETACHED` where this object was disposed, `ERR_HEDDLE_CLOSED` where the pool is
-   *   closed and this thread uses it no more.
-   */
-  #using(): PoolThread {
-    this.segment.assertAttached();
-    if (this.#policy !== ENDED) return this.#thread;
-    if (this.#endedByClose()) throw poolClosed(this.name);
-    throw new HeddleError(
-      'ERR_HEDDLE_DETACHED',
-      `This object of pool "${this.name}" was disposed: open the pool again`,
-      { pool: this.name },
-    );
-  }
-
-  #endedByClose(): boolean {
-    return this.#policy === ENDED && !this.#disposed;
-  }
-
-  /** While it waits, this thread stays a user of the pool. */
-  async #runAsync<Result>(
-    steps: (thread: PoolThread) => Steps<Result>,
-    options: WaitAsyncOptions,
-  ): Promise<Result> {
-    const thread = this.#using();
-    const { words, platform } = thread.pool;
-    thread.waits++;
-    try {
-      return await runAsync(steps(thread), words, platform, options);
-    } finally {
-      thread.waits--;
-    }
-  }
-
   #refusal(descriptor: number, verb: string): HeddleError {
-    const { pool } = this.#using();
-    const hasPut = this.#format.isDescriptor(descriptor) && this.#policy.hasPut(descriptor);
+    const { pool } = this.using();
+    const hasPut = this.#format.isDescriptor(descriptor) && this.policy.hasPut(descriptor);
     return refusal(pool, this.name, descriptor, verb, hasPut);
   }
 
   #got(descriptor: number): number {
     if (descriptor !== NONE) return descriptor;
-    this.#assertOpen();
+    this.assertOpen();
     throw new HeddleError(
       'ERR_HEDDLE_TIMED_OUT',
       `No element of pool "${this.name}" was put in time: all ${this.maxElems} are out. pool.report() says who holds them`,
       { pool: this.name, maxElems: this.maxElems },
     );
-  }
-
-  #assertOpen(): void {
-    const thread = this.#using();
-    if (!thread.pool.isClosed()) return;
-    thread.endIfClosed();
-    throw poolClosed(this.name);
   }
 }
 

@@ -1,0 +1,192 @@
+import {
+  HeddleError,
+  runAsync,
+  runBlocking,
+  type Segment,
+  type Steps,
+  type StructureInfo,
+  type WaitAsyncOptions,
+} from '@heddle/memory';
+import { type Audit, auditPool } from './audit.js';
+import { type Closed, type CloseOptions, NOTHING_LEFT } from './close-options.js';
+import { CloseSteps } from './close-steps.js';
+import { type PoolCounters, readCounters } from './counters.js';
+import { ENDED } from './ended-policy.js';
+import type { Policy } from './policy.js';
+import { PoolThread, poolClosed } from './pool-thread.js';
+import { reportText } from './report.js';
+import type { SlotHooks } from './slot-hooks.js';
+
+/** One thread's object over a pool: how its use begins and ends, and what can be seen of the pool meanwhile. */
+export abstract class OpenPool {
+  readonly name: string;
+  // Not defined before they are set: the engine would check at each use what they are.
+  declare readonly segment: Segment;
+  declare protected readonly thread: PoolThread;
+  declare protected policy: Policy;
+  /** Ends the use of the pool through this object. */
+  readonly #end: () => void;
+  readonly #attached: boolean;
+  #disposed = false;
+
+  /** @param attached whether this object has to detach from the segment when it ends. */
+  protected constructor(segment: Segment, info: StructureInfo, hooks: SlotHooks, attached: boolean) {
+    this.thread = PoolThread.join(segment, info, hooks);
+    this.policy = this.thread.policy;
+    this.#end = () => {
+      this.policy = ENDED;
+    };
+    this.thread.members.add(this.#end);
+    this.#attached = attached;
+    this.segment = segment;
+    this.name = info.name;
+  }
+
+  /** The memory of an element that is out. */
+  abstract bytes(descriptor: number): Uint8Array<SharedArrayBuffer>;
+
+  /**
+   * Looks where every element is, while other threads go on. Threads that get or put may wait for it.
+   */
+  audit(): Audit {
+    const { policy, pool, shards } = this.using();
+    return auditPool(pool, shards, (descriptor) => policy.stackOf?.(descriptor));
+  }
+
+  /**
+   * What each thread did since the pool was made, read while they go on; undefined where it was made without
+   * `counters`.
+   */
+  counters(): PoolCounters | undefined {
+    return readCounters(this.using().pool);
+  }
+
+  /** {@link audit} as text: who holds what, and what is wrong. */
+  report(): string {
+    return this.#report(this.audit());
+  }
+
+  #report(audit: Audit): string {
+    const { describe } = this.thread.hooks;
+    return reportText(this.name, audit, describe && ((descriptor) => describe(this.bytes(descriptor))));
+  }
+
+  /**
+   * Closes the pool for all threads. Whoever waits for an element gets `ERR_HEDDLE_CLOSED`; a late put does no harm.
+   * Closing again does nothing.
+   *
+   * The memory of the elements, the name and the tables go back to the segment when no thread uses the pool any more:
+   * each one that does finds out at its next call, or ends its use by `Symbol.dispose`, by detaching, or by its death.
+   * Until then all of that stays as it is.
+   *
+   * A pool of policy `owner` is closed by the thread that made it.
+   *
+   * @returns what keeps the memory from going back.
+   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where elements are out, with `facts.holders`: at once, or with `wait`
+   *   when the time is up. Nothing has changed then. Not with `force`.
+   */
+  close({ wait = false, force = false }: CloseOptions = {}): Closed {
+    if (this.#endedByClose()) return NOTHING_LEFT;
+    const thread = this.using();
+    const { policy, pool } = thread;
+    policy.assertMayUse();
+    const waits = wait !== false && !force;
+    const closed = waits
+      ? runBlocking(this.#closeSteps(thread), pool.words, pool.platform, wait === true ? undefined : wait)
+      : thread.close(force);
+    return this.#closed(closed);
+  }
+
+  /**
+   * {@link close}, waiting on the event loop until nothing is out.
+   *
+   * @throws (rejects) with `signal.reason` when aborted, else as {@link close} does.
+   */
+  async closeAsync(options: WaitAsyncOptions = {}): Promise<Closed> {
+    if (this.#endedByClose()) return NOTHING_LEFT;
+    this.using().policy.assertMayUse();
+    return this.#closed(await this.runAsync((thread) => this.#closeSteps(thread), options));
+  }
+
+  #closeSteps(thread: PoolThread): CloseSteps {
+    return new CloseSteps(thread.pool, () => thread.close(false));
+  }
+
+  #closed(closed: boolean): Closed {
+    if (!closed) {
+      const audit = this.audit();
+      throw new HeddleError(
+        'ERR_HEDDLE_OUTSTANDING',
+        `Pool "${this.name}" cannot be closed, ${audit.outstanding} of its elements are out: put them first, or close it with wait or force.\n${this.#report(audit)}`,
+        { pool: this.name, outstanding: audit.outstanding, holders: audit.holders },
+      );
+    }
+    // Another object of this thread may have ended it meanwhile.
+    if (this.#endedByClose()) return NOTHING_LEFT;
+    const outstanding = this.audit().holders;
+    const usedBy = this.thread.otherUsers();
+    this.thread.endIfClosed();
+    return { outstanding, usedBy };
+  }
+
+  /** Whether the pool can be used no more: some thread closed it, or this object was disposed. */
+  get closed(): boolean {
+    return this.policy === ENDED || this.thread.pool.isClosed();
+  }
+
+  /**
+   * Ends this thread's use of the pool through this object: sends off what it keeps back, and detaches where
+   * {@link from} attached.
+   */
+  [Symbol.dispose](): void {
+    if (this.#disposed || !this.segment.attached) return;
+    this.#disposed = true;
+    if (this.policy !== ENDED) this.thread.dispose(this.#end);
+    this.#end();
+    if (this.#attached) this.segment.detach();
+  }
+
+  /**
+   * What this thread has of the pool.
+   *
+   * @throws HeddleError `ERR_HEDDLE_DETACHED` where this object was disposed, `ERR_HEDDLE_CLOSED` where the pool is
+   *   closed and this thread uses it no more.
+   */
+  protected using(): PoolThread {
+    this.segment.assertAttached();
+    if (this.policy !== ENDED) return this.thread;
+    if (this.#endedByClose()) throw poolClosed(this.name);
+    throw new HeddleError(
+      'ERR_HEDDLE_DETACHED',
+      `This object of pool "${this.name}" was disposed: open the pool again`,
+      { pool: this.name },
+    );
+  }
+
+  #endedByClose(): boolean {
+    return this.policy === ENDED && !this.#disposed;
+  }
+
+  /** While it waits, this thread stays a user of the pool. */
+  protected async runAsync<Result>(
+    steps: (thread: PoolThread) => Steps<Result>,
+    options: WaitAsyncOptions,
+  ): Promise<Result> {
+    const thread = this.using();
+    const { words, platform } = thread.pool;
+    thread.waits++;
+    try {
+      return await runAsync(steps(thread), words, platform, options);
+    } finally {
+      thread.waits--;
+    }
+  }
+
+  /** @throws HeddleError `ERR_HEDDLE_CLOSED` where some thread closed the pool. */
+  protected assertOpen(): void {
+    const thread = this.using();
+    if (!thread.pool.isClosed()) return;
+    thread.endIfClosed();
+    throw poolClosed(this.name);
+  }
+}
