@@ -70,3 +70,18 @@ test('schedule lets the process end, keepAlive does not until it is released', (
     ),
   ).toBe('held\nend\n');
 });
+
+test('schedule after 0 ms calls back in the next turn, and can be cancelled', async () => {
+  const order: string[] = [];
+  realPlatform.schedule(() => order.push('cancelled'), 0)();
+  const turn = new Promise<void>((resolve) => {
+    realPlatform.schedule(() => {
+      order.push('turn');
+      resolve();
+    }, 0);
+  });
+  await Promise.resolve();
+  order.push('microtask');
+  await turn;
+  expect(order).toEqual(['microtask', 'turn']);
+});

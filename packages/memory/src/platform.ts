@@ -43,7 +43,10 @@ export interface Platform {
   pause(): void;
   /** Whether this thread may block in {@link AtomicsLike.wait}. */
   canBlock(): boolean;
-  /** Calls back once after `delayMs`, without keeping the event loop alive. Returns a function that cancels. */
+  /**
+   * Calls back once after `delayMs`, without keeping the event loop alive; after 0 as soon as the event loop had its
+   * turn. Returns a function that cancels.
+   */
   schedule(callback: () => void, delayMs: number): () => void;
   /** Keeps the event loop alive until the returned function is called. */
   keepAlive(): () => void;
@@ -58,6 +61,8 @@ interface Engine {
   crypto: { getRandomValues(array: Uint32Array): Uint32Array };
   setTimeout(callback: () => void, delayMs: number): Timer;
   clearTimeout(timer: Timer): void;
+  setImmediate?(callback: () => void): Timer;
+  clearImmediate?(timer: Timer): void;
   SharedArrayBuffer: new (byteLength: number) => SharedArrayBuffer;
 }
 
@@ -99,6 +104,12 @@ export const realPlatform: Platform = {
   pause: nativePause ? () => nativePause() : noop,
   canBlock: () => (blockable ??= probeBlocking()),
   schedule(callback, delayMs) {
+    if (delayMs <= 0 && engine.setImmediate) {
+      // A timer takes a millisecond at least.
+      const turn = engine.setImmediate(callback);
+      turn.unref?.();
+      return () => engine.clearImmediate?.(turn);
+    }
     const timer = engine.setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
     timer.unref?.();
     return () => engine.clearTimeout(timer);
