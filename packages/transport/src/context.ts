@@ -1,31 +1,20 @@
-import { HeddleError, Segment, type SegmentHandle, type WatchableWorker } from '@heddle/memory';
+import { Segment, type WatchableWorker } from '@heddle/memory';
 import { type Audit, Mpool } from '@heddle/mpool';
-import { assertAddress, type WorkerAddress } from './address.js';
+import type { WorkerAddress } from './address.js';
+import { assertContextHandle, type ContextHandle } from './context-handle.js';
 import { contextMemoryOf, forgetContextMemory, poolNameOf } from './context-memories.js';
 import type { ContextMemory } from './context-memory.js';
 import { type ContextOptions, planOf } from './context-options.js';
 import { PHASE, phaseOf } from './lane-life.js';
 import { Lease, type LeaseHandle } from './lease.js';
 import { shutDown } from './shut-down.js';
-import { type SpawnedWorker, type SpawnOptions, startWorker } from './spawn.js';
-import { THREAD_MODES, type ThreadMode } from './thread-mode.js';
+import type { SpawnedWorker, SpawnOptions } from './spawn.js';
+import { ThreadLinks } from './thread-links.js';
 import { contextByteLength, contextLayout, writeShape } from './transport.layout.js';
 import { closedError } from './transport-errors.js';
-import { TransportWorker } from './transport-worker.js';
-
-/** What another thread attaches with: plain and cloneable, for `workerData` or a message. Never transfer it. */
-export interface ContextHandle {
-  readonly heddle: 'context';
-  readonly segment: SegmentHandle;
-  readonly name: string;
-}
-
-export interface WorkerOptions {
-  /** For people. Default `'worker'`. */
-  readonly name?: string | undefined;
-  /** Default `'single'`. */
-  readonly threadMode?: ThreadMode | undefined;
-}
+import type { TransportWorker } from './transport-worker.js';
+import type { OpenOptions, WorkerOptions } from './worker-options.js';
+import { WorkerTable } from './worker-table.js';
 
 export interface CloseOptions {
   /** Milliseconds to wait until what was sent is handled. Default 1000; 0 does not wait. */
@@ -67,8 +56,8 @@ export class Context {
   readonly segment: Segment;
   readonly #memory: ContextMemory;
   readonly #key: string;
-  readonly #workers = new Set<TransportWorker>();
-  readonly #unwatch = new Set<() => void>();
+  readonly #workers: WorkerTable;
+  readonly #links: ThreadLinks;
   #uses = 1;
 
   private constructor(segment: Segment, name: string, key: string) {
@@ -76,6 +65,8 @@ export class Context {
     this.name = name;
     this.#key = key;
     this.#memory = contextMemoryOf(segment, segment.openStructure(name, contextLayout));
+    this.#workers = new WorkerTable(this.#memory);
+    this.#links = new ThreadLinks(segment, name);
   }
 
   /**
@@ -118,11 +109,7 @@ export class Context {
    *   `ERR_HEDDLE_CLOSED` where the context was shut down.
    */
   static attach(handle: ContextHandle): Context {
-    if (typeof handle !== 'object' || handle === null || handle.heddle !== 'context') {
-      throw new TypeError(
-        'Context.attach takes what context.handle gave; context.spawn passes it as workerData.heddle',
-      );
-    }
+    assertContextHandle(handle);
     const segment = Segment.attach(handle.segment);
     try {
       const context = Context.#over(segment, handle.name);
@@ -151,7 +138,7 @@ export class Context {
 
   /** What another thread attaches with. */
   get handle(): ContextHandle {
-    return { heddle: 'context', segment: this.segment.handle, name: this.name };
+    return this.#links.handle;
   }
 
   /** Whether the context was shut down, by whichever thread. 1 load. */
@@ -167,25 +154,7 @@ export class Context {
    */
   createWorker(options: WorkerOptions = {}): TransportWorker {
     this.#assertOpen();
-    const threadMode = options.threadMode ?? 'single';
-    const mode = THREAD_MODES.indexOf(threadMode);
-    if (mode < 0) {
-      throw new HeddleError(
-        'ERR_HEDDLE_UNSUPPORTED',
-        `Thread mode "${threadMode}" cannot be had, only ${THREAD_MODES.join(' and ')}`,
-        { threadMode },
-      );
-    }
-    const { maxWorkers } = this.#memory.shape;
-    for (let row = 0; row < maxWorkers; row++) {
-      const generation = this.#memory.row(row).claim(this.#memory.token, mode);
-      if (generation >= 0) return this.#worker({ row, generation }, options.name ?? 'worker');
-    }
-    throw new HeddleError(
-      'ERR_HEDDLE_EXHAUSTED',
-      `The context has ${maxWorkers} workers already: close some, or create it with a larger maxWorkers`,
-      { maxWorkers },
-    );
+    return this.#workers.create(options);
   }
 
   /**
@@ -194,22 +163,9 @@ export class Context {
    * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where its thread mode is `single`, `ERR_HEDDLE_CLOSED` where it is gone;
    *   TypeError where it is no address.
    */
-  openWorker(address: WorkerAddress): TransportWorker {
-    assertAddress(address);
+  openWorker(address: WorkerAddress, options: OpenOptions = {}): TransportWorker {
     this.#assertOpen();
-    const row = this.#memory.row(address.row);
-    if (address.segment !== this.segment.id || !row.isOpen(address.generation)) {
-      throw closedError(`The worker in row ${address.row} of generation ${address.generation}`);
-    }
-    const { owner } = row;
-    if (THREAD_MODES[row.threadMode] === 'single') {
-      throw new HeddleError(
-        'ERR_HEDDLE_WRONG_THREAD',
-        `This worker is for the thread with token ${owner} only: its thread mode is "single". Create it with threadMode "serialized", or make a worker of your own`,
-        { owner, thread: this.#memory.token },
-      );
-    }
-    return this.#worker({ row: address.row, generation: address.generation }, 'worker');
+    return this.#workers.open(address, options);
   }
 
   /**
@@ -223,18 +179,7 @@ export class Context {
    */
   spawn<Worker = SpawnedWorker>(url: URL | string, options: SpawnOptions = {}): Worker {
     this.#assertOpen();
-    const { workerData = {} } = options;
-    if (typeof workerData !== 'object' || workerData === null || 'heddle' in workerData) {
-      throw new TypeError('workerData is an object without "heddle", under which the handle is passed');
-    }
-    const { handle, transferList } = this.lifeline();
-    const worker = startWorker(url, {
-      ...options,
-      workerData: { ...workerData, heddle: handle },
-      transferList: [...(options.transferList ?? []), ...transferList],
-    });
-    this.adopt(worker);
-    return worker as unknown as Worker;
+    return this.#links.spawn(url, options) as unknown as Worker;
   }
 
   /**
@@ -245,24 +190,13 @@ export class Context {
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where it has ended already.
    */
   adopt(worker: WatchableWorker): () => void {
-    const stop = this.segment.watch(worker);
-    this.#unwatch.add(stop);
-    return () => {
-      this.#unwatch.delete(stop);
-      stop();
-    };
+    return this.#links.adopt(worker);
   }
 
   /** A handle for one worker, linked to the janitor where there is one, and what to transfer with it. */
   // biome-ignore lint/suspicious/noExplicitAny: the type of a transfer list differs from engine to engine
   lifeline(): { readonly handle: ContextHandle; readonly transferList: any[] } {
-    try {
-      const { handle, transferList } = this.segment.lifeline();
-      return { handle: { heddle: 'context', segment: handle, name: this.name }, transferList };
-    } catch (error) {
-      if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_UNSUPPORTED')) throw error;
-      return { handle: this.handle, transferList: [] };
-    }
+    return this.#links.lifeline();
   }
 
   /** Takes over data that another thread keeps. @throws as {@link Lease.take} does. */
@@ -308,8 +242,7 @@ export class Context {
     if (this.#uses === 0) return;
     if (this.#uses === 1) {
       const { timeout = DEFAULT_CLOSE_MS } = options;
-      const flushes = [...this.#workers].map((worker) => worker.flushAll({ timeout }));
-      await Promise.all(flushes);
+      await this.#workers.flush(timeout);
     }
     this[Symbol.dispose]();
   }
@@ -328,16 +261,10 @@ export class Context {
   #release(): void {
     if (--this.#uses > 0) return;
     contexts.delete(this.#key);
-    for (const worker of [...this.#workers]) worker.close();
-    for (const stop of this.#unwatch) stop();
+    this.#workers.close();
+    this.#links.close();
     this.#memory.flushPool();
     forgetContextMemory(this.segment, this.name);
-  }
-
-  #worker(place: { row: number; generation: number }, name: string): TransportWorker {
-    const worker = new TransportWorker(this.#memory, place, name, (closed) => this.#workers.delete(closed));
-    this.#workers.add(worker);
-    return worker;
   }
 
   #assertOpen(): void {

@@ -52,17 +52,26 @@ describe('Atomics calls', () => {
     expect(counted(() => endpoint.trySend(1, small))).toEqual({ load: 2 });
   });
 
-  it('of progress: 1 load where nothing came, 2 loads and 1 exchange for any number of messages', () => {
+  it('of progress: 1 load where nothing came; 1 exchange, and 2 loads, or 1 while messages keep coming', () => {
     const { receiver, endpoint, counted } = make();
+    receiver.progress();
     expect(counted(() => receiver.progress())).toEqual({ load: 1 });
     endpoint.trySend(1, small);
     expect(counted(() => receiver.progress())).toEqual({ load: 2, exchange: 1 });
-    for (let i = 0; i < 50; i++) endpoint.trySend(1, small);
+    for (let i = 0; i < 8; i++) {
+      for (let n = 0; n < 50; n++) endpoint.trySend(1, small);
+      expect(counted(() => receiver.progress())).toEqual({ load: 1, exchange: 1 });
+    }
+    // Now and then it looks for new lanes nevertheless.
+    endpoint.trySend(1, small);
     expect(counted(() => receiver.progress())).toEqual({ load: 2, exchange: 1 });
+    expect(counted(() => receiver.progress())).toEqual({ load: 2 });
+    expect(counted(() => receiver.progress())).toEqual({ load: 1 });
   });
 
   it('of a message in a slot: 1 load and 1 CAS more', () => {
     const { receiver, endpoint, counted } = make();
+    receiver.progress();
     endpoint.trySend(1, large);
     expect(counted(() => receiver.progress())).toEqual({ load: 3, exchange: 1, compareExchange: 1 });
   });
@@ -73,14 +82,15 @@ describe('Atomics calls', () => {
     receiver.arm();
     endpoint.trySend(1, small);
     receiver.progress();
-    expect(counted(() => receiver.arm())).toEqual({ load: 4, compareExchange: 2 });
-    expect(counted(() => endpoint.trySend(1, small))).toEqual({ compareExchange: 2, and: 1, notify: 1 });
+    expect(counted(() => receiver.arm())).toEqual({ load: 4, exchange: 1, compareExchange: 1 });
+    expect(counted(() => endpoint.trySend(1, small))).toEqual({ compareExchange: 3, notify: 1 });
     // The receiver is awake: back to 1.
     expect(counted(() => endpoint.trySend(1, small))).toEqual({ compareExchange: 1 });
   });
 
   it('of thread mode serialized: 1 CAS and 1 store more', () => {
     const { receiver, counted } = make('serialized');
+    receiver.progress();
     expect(counted(() => receiver.progress())).toEqual({ load: 1, compareExchange: 1, store: 1 });
   });
 

@@ -18,6 +18,8 @@ export class InboundLane {
   ended = false;
   /** Messages that a thread of this worker had begun to handle when it died. */
   skipped = 0;
+  /** How often this end looked and found nothing, since there was something. */
+  vainLooks = 0;
   readonly #memory: ContextMemory;
   #fresh = true;
 

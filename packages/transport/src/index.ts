@@ -1,11 +1,14 @@
 export { Segment } from '@heddle/memory';
 export { ADDRESS_BYTES, addressFromBytes, addressToBytes, type WorkerAddress } from './address.js';
-export { type CloseOptions, Context, type ContextHandle, type WorkerOptions } from './context.js';
+export { type CloseOptions, Context } from './context.js';
+export type { ContextHandle } from './context-handle.js';
 export type { ContextOptions } from './context-options.js';
 export type { Endpoint, EndpointOptions, EndpointReport, SendStatus } from './endpoint.js';
+export { Idle, type IdleStep, type IdleStrategy } from './idle.js';
 export type { Lease, LeaseHandle } from './lease.js';
 export type { Loan } from './loan.js';
 export type { Message } from './message.js';
 export type { SpawnedWorker, SpawnOptions } from './spawn.js';
 export type { ThreadMode } from './thread-mode.js';
-export type { Handler, RunOptions, TransportWorker } from './transport-worker.js';
+export type { Handler, TransportWorker } from './transport-worker.js';
+export type { OpenOptions, RunOptions, WaitForMessagesOptions, WorkerOptions } from './worker-options.js';

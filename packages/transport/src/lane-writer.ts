@@ -1,5 +1,5 @@
 import { type Platform, realPlatform, type Step } from '@heddle/memory';
-import type { Doorbell } from './doorbell.js';
+import type { LaneBell } from './doorbell.js';
 import { ARMED, CLOSED, laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES, WAITING } from './lane.layout.js';
 import {
   KIND,
@@ -37,8 +37,8 @@ export const LANE_CLOSED = 2;
  * **Death**: a record is there by one CAS of the tail. Before it nothing happened; after it only the ring of the
  * doorbell may be missing, which recovery gives.
  *
- * **Cost**, in Atomics calls: a record 1 CAS, corked 0; 1 load more each time the room known before is used up; 1 CAS, 1
- * and, 1 notify more where the receiver sleeps. Refused for lack of room: 1 load.
+ * **Cost**, in Atomics calls: a record 1 CAS, corked 0; 1 load more each time the room known before is used up; 2 CAS
+ * and 1 notify more where the receiver sleeps. Refused for lack of room: 1 load.
  */
 export class LaneWriter {
   /** Of what is written next. Ahead of `tail` by what is held back. */
@@ -47,7 +47,7 @@ export class LaneWriter {
   readonly #space: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #atomics: Platform['atomics'];
-  readonly #doorbell: Doorbell;
+  readonly #doorbell: LaneBell;
   readonly #capacity: number;
   readonly #mask: number;
   /** As `tail` says it to the receiver. */
@@ -60,7 +60,7 @@ export class LaneWriter {
    * @param words the lane from its first word on.
    * @param bytes its space, a power of two of bytes.
    */
-  constructor(words: Int32Array, bytes: Uint8Array, doorbell: Doorbell, platform: Platform = realPlatform) {
+  constructor(words: Int32Array, bytes: Uint8Array, doorbell: LaneBell, platform: Platform = realPlatform) {
     this.#words = words;
     this.#space = words.subarray(laneLayout.wordCount, laneLayout.wordCount + bytes.length / 4);
     this.#bytes = bytes;

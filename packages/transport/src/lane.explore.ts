@@ -78,7 +78,7 @@ const receiving =
         reader.release();
       } else if (closed) {
         break;
-      } else if (bell.fallAsleep()) {
+      } else if ((bell.fallAsleep() & Doorbell.SIGNALLED) === 0) {
         if (reader.arm() && (thread.atomics.load(thread.words, tail) & 2) === 0) {
           thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING);
         } else {
@@ -124,7 +124,8 @@ export default [
       receiver: receiving(1),
       other: (thread) => {
         const bell = bellOf(thread);
-        if (bell.fallAsleep()) thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING, 10);
+        bell.fallAsleep();
+        thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING, 10);
         bell.ring();
       },
     },
@@ -159,8 +160,8 @@ export default [
         const bell = bellOf(thread);
         // Sleeps until it was signalled once.
         while (!bell.takeSignal()) {
-          if (bell.fallAsleep()) thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING);
-          else return;
+          if ((bell.fallAsleep() & Doorbell.SIGNALLED) !== 0) return;
+          thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING);
         }
       },
     },

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { WorkerAddress } from './address.js';
-import { Context, type ContextHandle } from './context.js';
+import { Context } from './context.js';
+import type { ContextHandle } from './context-handle.js';
 import type { Handler, TransportWorker } from './transport-worker.js';
 
 /** What every thread of a crew finds in its `workerData`. */

@@ -3,10 +3,12 @@ import context from './context.explore.js';
 import entry from './entry.explore.js';
 import lane from './lane.explore.js';
 import multi from './multi.explore.js';
+import ready from './ready.explore.js';
 import worker from './transport-worker.explore.js';
 
 exploreTests(lane);
 exploreTests(entry);
 exploreTests(context);
 exploreTests(multi);
+exploreTests(ready);
 exploreTests(worker);

@@ -46,8 +46,8 @@ const consuming = (thread: SimulatedThread): number => {
       thread.words[LAST] = message.id;
     }, 1);
     if (isDone()) break;
-    if (!doorbell.fallAsleep()) continue;
-    if (queue.arm() && !isDone()) thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING);
+    if (!queue.arm()) continue;
+    if (!isDone()) thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING);
     else doorbell.ring();
   }
   doorbell.ring();

@@ -30,7 +30,8 @@ export class OutboundLane {
     this.#memory = memory;
     this.lane = lane;
     this.to = to;
-    this.writer = new LaneWriter(lane.words, lane.bytes, memory.row(to.row).doorbell, memory.platform);
+    const bell = memory.row(to.row).doorbell.ofLane(lane.index);
+    this.writer = new LaneWriter(lane.words, lane.bytes, bell, memory.platform);
     this.queue = new SendQueue(lane.words, memory.platform);
   }
 

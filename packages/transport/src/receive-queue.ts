@@ -1,7 +1,9 @@
 import type { ContextMemory } from './context-memory.js';
+import { Doorbell } from './doorbell.js';
 import { InboundLane } from './inbound-lane.js';
 import { endLaneTo } from './lane-ends.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
+import { COOL_AFTER, LookedAt } from './looked-at.js';
 import { MessageCursor } from './message.js';
 import { bodyBytesOf } from './record.js';
 import type { WorkerRow } from './worker-row.js';
@@ -25,6 +27,8 @@ export interface ReceiveCounts {
  * **Fairness**: lanes have their turn one after the other, {@link LANE_SHARE} messages each, and of each only what was
  * there when its turn came: a sender that floods its own lane delays the others by that much.
  *
+ * **Many lanes**: {@link LookedAt} says which are looked at, so that idle ones cost nothing.
+ *
  * **Thread mode multi**: a thread enters a lane, reads a batch, and leaves; nobody else is at it meanwhile. So the order
  * of an endpoint holds for the starts of handlers. Who wants to sleep takes a lane that another thread is at for empty:
  * **Ordering** M1: it has announced its sleep before it looks who is at the lane ↔ who leaves a lane looks once more
@@ -32,9 +36,9 @@ export interface ReceiveCounts {
  *
  * **At most once**: that handling of a message begins is noted before anything else.
  *
- * **Cost** of `poll`, in Atomics calls: 1 load where nothing is new; 1 load and 1 exchange more for each lane that has
- * something, however many messages; for each message in a slot 1 load and 1 CAS, and what the pool takes for a put, 0
- * mostly. In thread mode multi 2 CAS and 2 loads more a lane. No object is made.
+ * **Cost** of `poll`, in Atomics calls: none where nothing is new; 1 load and 1 exchange for each lane that has something,
+ * however many messages; for each message in a slot 1 load and 1 CAS, and what the pool takes for a put, 0 mostly. In
+ * thread mode multi 2 CAS and 2 loads more a lane. 1 load more while lanes are cold. No object is made.
  */
 export class ReceiveQueue {
   readonly counts: ReceiveCounts = { handled: 0, lost: 0, skipped: 0 };
@@ -43,16 +47,20 @@ export class ReceiveQueue {
   readonly #row: WorkerRow;
   readonly #place: WorkerPlace;
   readonly #shared: boolean;
-  #lanes: InboundLane[] = [];
+  readonly #lanes: LookedAt;
   #attention: number;
   #turn = 0;
 
-  /** @param shared thread mode multi: other threads read the same lanes. */
-  constructor(memory: ContextMemory, place: WorkerPlace, shared = false) {
+  /**
+   * @param shared thread mode multi: other threads read the same lanes.
+   * @param hotLanes for the models: see {@link LookedAt}.
+   */
+  constructor(memory: ContextMemory, place: WorkerPlace, shared = false, hotLanes?: number) {
     this.#memory = memory;
     this.#shared = shared;
     this.#row = memory.row(place.row);
     this.#place = place;
+    this.#lanes = new LookedAt(shared ? Infinity : hotLanes);
     this.cursor = new MessageCursor(memory);
     // Different from what it is: the first poll looks at all lanes.
     this.#attention = ~this.#row.attention;
@@ -66,7 +74,7 @@ export class ReceiveQueue {
   /** Looks at all lanes: which lead here, and which end. Slow. */
   attend(): void {
     this.#attention = this.#row.attention;
-    const known = new Map(this.#lanes.map((inbound) => [inbound.lane.index, inbound]));
+    const known = new Map(this.#lanes.all.map((inbound) => [inbound.lane.index, inbound]));
     const lanes: InboundLane[] = [];
     for (let index = 0; index < this.#memory.shape.maxLanes; index++) {
       const { life } = this.#memory.lane(index);
@@ -78,13 +86,13 @@ export class ReceiveQueue {
       this.#countSkipped(inbound);
       lanes.push(inbound);
     }
-    this.#lanes = lanes;
+    this.#lanes.reset(lanes);
   }
 
   /** Another thread was here since: goes on where that stopped. */
   resume(): void {
     this.attend();
-    for (const inbound of this.#lanes) {
+    for (const inbound of this.#lanes.all) {
       inbound.reader.resume();
       this.#countSkipped(inbound);
     }
@@ -98,41 +106,53 @@ export class ReceiveQueue {
   /**
    * Gives what is there to `handle`, up to `budget` messages. Returns how many.
    *
+   * @param exactly looks at the first lane by 1 load, not by a hint: for who has looked at nothing else by one.
    * What `handle` throws comes through; the message that it was given counts as handled.
    */
-  poll(handle: (message: MessageCursor) => void, budget: number): number {
+  poll(handle: (message: MessageCursor) => void, budget: number, exactly = false): number {
+    const { hot } = this.#lanes;
+    this.#warmReady();
+    const count = hot.length;
     let handled = 0;
     let ended = false;
-    const lanes = this.#lanes;
-    const count = lanes.length;
+    let idle = false;
     for (let i = 0; i < count && handled < budget; i++) {
       if (++this.#turn >= count) this.#turn = 0;
-      const inbound = lanes[this.#turn]!;
-      if (inbound.ending || inbound.reader.mayHaveNews) {
+      const inbound = hot[this.#turn]!;
+      if (this.#mayHaveNews(inbound, exactly && i === 0)) {
+        inbound.vainLooks = 0;
         handled += this.#drain(inbound, handle, Math.min(LANE_SHARE, budget - handled));
         if (inbound.ended) ended = true;
+      } else if (++inbound.vainLooks >= COOL_AFTER) {
+        idle = true;
       }
     }
     if (ended) this.#dropEnded();
+    else if (idle && count > this.#lanes.hotLanes) this.#lanes.cool();
     return handled;
+  }
+
+  #mayHaveNews(inbound: InboundLane, exactly = false): boolean {
+    const { reader, ending } = inbound;
+    if (ending || reader.hasKnown) return true;
+    return exactly ? reader.look() : reader.mayHaveNews;
   }
 
   #drain(inbound: InboundLane, handle: (message: MessageCursor) => void, most: number): number {
     if (this.#shared && !inbound.enter(this.#place)) return 0;
     const { reader } = inbound;
+    const { cursor } = this;
     let handled = 0;
     try {
-      if (!reader.look()) return 0;
+      if (!reader.hasKnown && !reader.look()) return 0;
       while (handled < most && reader.hasKnown) {
         if (!this.begin(inbound)) continue;
         handled++;
-        try {
-          handle(this.cursor);
-        } finally {
-          this.cursor.finish();
-        }
+        handle(cursor);
+        cursor.finish();
       }
     } finally {
+      cursor.finish();
       this.#leave(inbound);
     }
     return handled;
@@ -175,13 +195,14 @@ export class ReceiveQueue {
    * {@link finish}.
    */
   nextLane(): InboundLane | undefined {
-    const lanes = this.#lanes;
+    const { hot } = this.#lanes;
+    this.#warmReady();
     let found: InboundLane | undefined;
     let ended = false;
-    for (let i = 0; i < lanes.length && !found; i++) {
-      if (++this.#turn >= lanes.length) this.#turn = 0;
-      const inbound = lanes[this.#turn]!;
-      if (!inbound.ending && !inbound.reader.mayHaveNews) continue;
+    for (let i = 0; i < hot.length && !found; i++) {
+      if (++this.#turn >= hot.length) this.#turn = 0;
+      const inbound = hot[this.#turn]!;
+      if (!this.#mayHaveNews(inbound)) continue;
       if (!this.#shared || inbound.enter(this.#place)) {
         if (inbound.reader.look()) found = inbound;
         else this.#leave(inbound);
@@ -199,27 +220,52 @@ export class ReceiveQueue {
     if (inbound.ended) this.#dropEnded();
   }
 
-  /** Whether there is a message, or a lane to look after. */
-  get mayHaveNews(): boolean {
-    for (const { reader, ending } of this.#lanes) if (ending || reader.mayHaveNews) return true;
+  /**
+   * Whether there is a message that nobody is at, or a lane to look after. 1 load where there is; in thread mode multi 1
+   * load for each lane that seems to have something.
+   */
+  get hasNews(): boolean {
+    if (this.#lanes.hasCold && this.#row.doorbell.ready !== 0) return true;
+    for (const { reader, ending, lane } of this.#lanes.hot) {
+      if (!ending && !reader.mayHaveNews) continue;
+      if (this.#shared ? !lane.entry.isOccupied(this.#memory.isAlive) : ending || reader.look()) return true;
+    }
     return false;
   }
 
   /**
-   * Asks every sender to ring for its next message. Returns false where there is one. 1 load and 1 CAS a lane; 1 load
-   * more in thread mode multi, where a lane that another thread is at counts as empty.
+   * Announces a sleep, and asks every sender that was not asked yet to ring for its next message. Returns false where
+   * there is something already, or a signal: the announcement is taken back then.
+   *
+   * 1 exchange, and 1 load and 1 CAS for each lane that was looked at lately; 1 load more in thread mode multi, where a lane
+   * that another thread is at counts as empty.
    */
   arm(): boolean {
-    for (const inbound of this.#lanes) {
-      const { reader, ending, lane } = inbound;
-      const armed = !ending && (this.#shared ? reader.arm(reader.handled) : reader.arm());
-      if (!armed && !(this.#shared && lane.entry.isOccupied(this.#memory.isAlive))) return false;
+    const { doorbell } = this.#row;
+    const seen = doorbell.fallAsleep();
+    if (seen !== 0) this.#lanes.warm(seen);
+    if ((seen & Doorbell.SIGNALLED) === 0 && this.#armLanes()) return true;
+    doorbell.ring();
+    return false;
+  }
+
+  #armLanes(): boolean {
+    if (!this.#shared) return this.#lanes.arm();
+    for (const { reader, ending, lane } of this.#lanes.hot) {
+      const armed = !ending && reader.arm(reader.handled);
+      if (!armed && !lane.entry.isOccupied(this.#memory.isAlive)) return false;
     }
     return true;
   }
 
+  #warmReady(): void {
+    if (this.#lanes.hasCold && this.#row.doorbell.ready !== 0) {
+      this.#lanes.warm(this.#row.doorbell.takeReady());
+    }
+  }
+
   #dropEnded(): void {
-    this.#lanes = this.#lanes.filter((inbound) => !inbound.ended);
+    this.#lanes.reset(this.#lanes.all.filter((inbound) => !inbound.ended));
     this.#turn = 0;
   }
 }

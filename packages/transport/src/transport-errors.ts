@@ -20,6 +20,13 @@ export function noHandler(id: number): HeddleError {
   );
 }
 
+export function handlerRuns(): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_OUTSTANDING',
+    'A message of this worker is being handled: do this after its handler has returned',
+  );
+}
+
 export function timedOut(what: string, facts: Readonly<Record<string, unknown>> = {}): HeddleError {
   return new HeddleError('ERR_HEDDLE_TIMED_OUT', `${what}: the time is up`, facts);
 }

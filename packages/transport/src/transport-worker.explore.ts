@@ -1,5 +1,6 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
 import { contextOf, MEMORY, prepare, RECEIVER } from './context.explore.js';
+import { Idle } from './idle.js';
 import type { WorkerPlace } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
 import { TransportWorker } from './transport-worker.js';
@@ -12,7 +13,7 @@ const SENDER: WorkerPlace = { row: 1, generation: 1 };
 const ADDRESS = { heddle: 'address', segment: '0000000000000001', ...RECEIVER } as const;
 
 const workerOf = (thread: SimulatedThread, place: WorkerPlace): TransportWorker =>
-  new TransportWorker(contextOf(thread).memory, place, 'model', () => {});
+  new TransportWorker(contextOf(thread).memory, place, { idle: Idle.park() }, () => {});
 
 const sending = (thread: SimulatedThread): void => {
   const endpoint = workerOf(thread, SENDER).connect(ADDRESS);
@@ -24,7 +25,7 @@ const receiving = (thread: SimulatedThread): number[] => {
   const worker = workerOf(thread, RECEIVER);
   const ids: number[] = [];
   for (const id of IDS) worker.on(id, (message) => ids.push(message.id));
-  while (ids.length < IDS.length) if (worker.progress() === 0) worker.wait({ spins: 0 });
+  while (ids.length < IDS.length) if (worker.progress() === 0) worker.wait();
   return ids;
 };
 

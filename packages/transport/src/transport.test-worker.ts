@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import type { WorkerAddress } from './address.js';
-import { Context, type ContextHandle } from './context.js';
+import { Context } from './context.js';
+import type { ContextHandle } from './context-handle.js';
 import type { Endpoint } from './endpoint.js';
 import type { LeaseHandle } from './lease.js';
 import type { Message } from './message.js';

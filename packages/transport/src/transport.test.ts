@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
 import { Context } from './context.js';
 import type { ContextOptions } from './context-options.js';
+import { Idle, type IdleStrategy } from './idle.js';
 import { laneLayout } from './lane.layout.js';
 import type { Message } from './message.js';
 import { laneAt, laneStride, workerRowAt, workerRowLayout } from './transport.layout.js';
@@ -503,6 +504,72 @@ describe('progress', () => {
     receiver.signal();
     expect(receiver.wait()).toBe(true);
     expect(receiver.wait({ timeout: 0 })).toBe(false);
+  });
+
+  it.each([
+    ['adaptive', Idle.adaptive()],
+    ['busy', Idle.busy()],
+    ['backoff', Idle.backoff({ pauses: 4 })],
+    ['park', Idle.park()],
+    ['eventLoop', Idle.eventLoop()],
+  ] as const)('waits, runs and iterates as its idle strategy says: %s', async (_name, idle) => {
+    const { context, receiver, sender } = make();
+    const other = context.createWorker({ idle });
+    const endpoint = sender.connect(other.address);
+    let got = 0;
+    other.on(1, () => got++);
+    expect(other.wait({ timeout: 1 })).toBe(false);
+    expect(receiver.wait({ timeout: 1, idle })).toBe(false);
+    endpoint.trySend(1);
+    expect(other.wait()).toBe(true);
+    other.progress();
+    other.signal();
+    expect(other.wait()).toBe(true);
+    const abort = new AbortController();
+    const running = other.run({ signal: abort.signal });
+    for (let i = 0; i < 3; i++) {
+      await new Promise(setImmediate);
+      endpoint.trySend(1);
+      while (got < i + 2) await new Promise(setImmediate);
+    }
+    abort.abort();
+    await running;
+    const iterator = other.messages();
+    const next = iterator.next();
+    await new Promise(setImmediate);
+    endpoint.trySend(7);
+    expect((await next).value?.id).toBe(7);
+    await iterator.return();
+    expect(other.progress()).toBe(0);
+  });
+
+  it('takes an idle strategy of the program’s own, and refuses what is none', () => {
+    const { receiver } = make();
+    const asked: number[] = [];
+    const idle: IdleStrategy = {
+      idle: (looks) => {
+        asked.push(looks);
+        return looks < 3 ? 'look' : 'sleep';
+      },
+    };
+    receiver.wait({ idle, timeout: 1 });
+    expect(asked).toEqual([1, 2, 3]);
+    for (const wrong of [{}, 'busy', null]) {
+      expect(() => receiver.wait({ idle: wrong as never })).toThrow(TypeError);
+    }
+  });
+
+  it('gives the event loop its turn while messages are iterated over', async () => {
+    const { receiver, endpoint } = make();
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    endpoint.trySend(1);
+    for await (const _message of receiver.messages()) {
+      if (turns >= 3) break;
+      endpoint.trySend(1);
+    }
+    clearInterval(timer);
+    expect(turns).toBeGreaterThanOrEqual(3);
   });
 
   it('runs on the event loop until the signal, and lets the loop turn while messages keep coming', async () => {

@@ -1,0 +1,78 @@
+import { HeddleError } from '@heddle/memory';
+import { assertAddress, type WorkerAddress } from './address.js';
+import type { ContextMemory } from './context-memory.js';
+import type { WorkerPlace } from './lane-life.js';
+import { THREAD_MODES } from './thread-mode.js';
+import { closedError } from './transport-errors.js';
+import { TransportWorker } from './transport-worker.js';
+import type { OpenOptions, WorkerOptions } from './worker-options.js';
+
+/** The workers that a thread has made or opened in a context. */
+export class WorkerTable {
+  readonly #memory: ContextMemory;
+  readonly #workers = new Set<TransportWorker>();
+
+  constructor(memory: ContextMemory) {
+    this.#memory = memory;
+  }
+
+  /** As `context.createWorker` has it. */
+  create(options: WorkerOptions): TransportWorker {
+    const threadMode = options.threadMode ?? 'single';
+    const mode = THREAD_MODES.indexOf(threadMode);
+    if (mode < 0) {
+      throw new HeddleError(
+        'ERR_HEDDLE_UNSUPPORTED',
+        `Thread mode "${threadMode}" cannot be had, only ${THREAD_MODES.join(', ')}`,
+        { threadMode },
+      );
+    }
+    const { maxWorkers } = this.#memory.shape;
+    for (let row = 0; row < maxWorkers; row++) {
+      const generation = this.#memory.row(row).claim(this.#memory.token, mode);
+      if (generation >= 0) return this.#worker({ row, generation }, options);
+    }
+    throw new HeddleError(
+      'ERR_HEDDLE_EXHAUSTED',
+      `The context has ${maxWorkers} workers already: close some, or create it with a larger maxWorkers`,
+      { maxWorkers },
+    );
+  }
+
+  /** As `context.openWorker` has it. */
+  open(address: WorkerAddress, options: OpenOptions): TransportWorker {
+    assertAddress(address);
+    const { segment, token } = this.#memory;
+    const { row: index, generation } = address;
+    const row = this.#memory.row(index);
+    if (address.segment !== segment.id || !row.isOpen(generation)) {
+      throw closedError(`The worker in row ${index} of generation ${generation}`);
+    }
+    const { owner } = row;
+    if (THREAD_MODES[row.threadMode] === 'single') {
+      throw new HeddleError(
+        'ERR_HEDDLE_WRONG_THREAD',
+        `This worker is for the thread with token ${owner} only: its thread mode is "single". Create it with threadMode "serialized" or "multi", or make a worker of your own`,
+        { owner, thread: token },
+      );
+    }
+    return this.#worker({ row: index, generation }, options);
+  }
+
+  /** Waits until what they sent to other threads was handled, or cannot be, or the time is up. */
+  async flush(timeout: number): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.flushAll({ timeout })));
+  }
+
+  close(): void {
+    for (const worker of [...this.#workers]) worker.close();
+  }
+
+  #worker(place: WorkerPlace, options: OpenOptions): TransportWorker {
+    const worker = new TransportWorker(this.#memory, place, options, (closed) =>
+      this.#workers.delete(closed),
+    );
+    this.#workers.add(worker);
+    return worker;
+  }
+}
