@@ -1,7 +1,7 @@
 import type { Holding } from './audit.js';
 
 /** How a pool is closed. */
-export interface CloseOptions {
+export interface MpoolCloseOptions {
   /**
    * Whether to wait until everything that is out was put: true, or for so many milliseconds at most. Others may get and
    * put meanwhile. Default false.

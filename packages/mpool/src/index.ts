@@ -1,6 +1,6 @@
 export { Segment } from '@heddle/memory';
 export type { Audit, Holding } from './audit.js';
-export type { Closed, CloseOptions } from './close-options.js';
+export type { Closed, MpoolCloseOptions } from './close-options.js';
 export type { Counters, PoolCounters } from './counters.js';
 export type { Damage, DamageKind } from './damage-log.js';
 export type { LateRefusal } from './late-refusals.js';

@@ -1,5 +1,5 @@
 import { HeddleError, Segment, type SegmentHandle } from '@heddle/memory';
-import type { Closed, CloseOptions } from './close-options.js';
+import type { Closed, MpoolCloseOptions } from './close-options.js';
 import { Mpool } from './mpool.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { MpoolOptions } from './pool-options.js';
@@ -117,7 +117,7 @@ export class MpoolSet {
    *
    * @throws as `Mpool.close` does for the first that cannot be closed; the smaller ones are closed then.
    */
-  close(options?: CloseOptions): Closed[] {
+  close(options?: MpoolCloseOptions): Closed[] {
     return this.pools.map((pool) => pool.close(options));
   }
 

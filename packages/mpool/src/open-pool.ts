@@ -8,7 +8,7 @@ import {
   type WaitAsyncOptions,
 } from '@heddle/memory';
 import { type Audit, auditPool } from './audit.js';
-import { type Closed, type CloseOptions, NOTHING_LEFT } from './close-options.js';
+import { type Closed, type MpoolCloseOptions, NOTHING_LEFT } from './close-options.js';
 import { CloseSteps } from './close-steps.js';
 import { type PoolCounters, readCounters } from './counters.js';
 import { ENDED } from './ended-policy.js';
@@ -85,7 +85,7 @@ export abstract class OpenPool {
    * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where elements are out, with `facts.holders`: at once, or with `wait`
    *   when the time is up. Nothing has changed then. Not with `force`.
    */
-  close({ wait = false, force = false }: CloseOptions = {}): Closed {
+  close({ wait = false, force = false }: MpoolCloseOptions = {}): Closed {
     if (this.#endedByClose()) return NOTHING_LEFT;
     const thread = this.using();
     const { policy, pool } = thread;
