@@ -242,8 +242,8 @@ describe('measureComparison', () => {
 });
 
 describe('the warnings', () => {
-  const codes = async (next: () => Partial<RoundResult>) => {
-    const { variants } = await run(comparing([playing('a', next)]));
+  const codes = async (next: () => Partial<RoundResult>, rest: Partial<ExternalVariant> = {}) => {
+    const { variants } = await run(comparing([playing('a', next, rest)]));
     return measured(variants)[0]!.warnings.map(({ code }) => code);
   };
 
@@ -272,5 +272,8 @@ describe('the warnings', () => {
 
   it('tell of a thread that had to share its core', async () => {
     expect(await codes(() => ({ wallMs: 100, cpuMs: [40] }))).toEqual(['core-taken']);
+    const two = () => ({ wallMs: 100, cpuMs: [100, 40], work: [10, 10], driving: [true, false] });
+    expect(await codes(two, { polls: true })).toEqual(['core-taken']);
+    expect(await codes(two)).toEqual([]);
   });
 });

@@ -136,7 +136,15 @@ function conclude(
       wallMs,
       figures: largestFigures(results),
     };
-    return { ...report, warnings: findWarnings(report, results, warmedUp, clockResolutionNs) };
+    return {
+      ...report,
+      warnings: findWarnings(
+        { ...report, polls: variant.polls === true },
+        results,
+        warmedUp,
+        clockResolutionNs,
+      ),
+    };
   });
 }
 

@@ -89,6 +89,8 @@ interface VariantFacts {
   readonly against?: string;
   /** Only for the metric `bandwidth`. */
   readonly bytesPerOperation?: number;
+  /** Its threads never sleep: where one was off its core for long, the figures say so. One thread alone never does. */
+  readonly polls?: boolean;
   /** What is aimed at. A figure beyond a bound is marked, it fails nothing. */
   readonly targets?: readonly Target[];
   /** Why it cannot run here; absent or empty where it can. What `open` has to find out itself throws {@link CannotRunHere}. */

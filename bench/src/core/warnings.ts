@@ -13,7 +13,10 @@ const ON_CORE_LIMIT = 0.7;
 /** Shorter rounds than this are over before the system has brought its account of CPU time up to date. */
 const ACCOUNTED_MS = 50;
 
-type Figures = Pick<MeasuredVariant, 'value' | 'ratio' | 'threadReports' | 'wallMs'>;
+type Figures = Pick<MeasuredVariant, 'value' | 'ratio' | 'threadReports' | 'wallMs'> & {
+  /** Its threads never sleep. */
+  readonly polls: boolean;
+};
 
 /** Looks for what makes a variant's figures useless, and says it in a sentence each. */
 export function findWarnings(
@@ -41,9 +44,10 @@ export function findWarnings(
   if (!warmedUp) {
     warnings.push({ code: 'warm-up', message: 'still moving when warm-up ended' });
   }
-  const [only] = figures.threadReports;
-  if (figures.threadReports.length === 1 && only!.cpuMs !== null && figures.wallMs >= ACCOUNTED_MS) {
-    const onCore = only!.cpuMs / figures.wallMs;
+  const neverSleeps = figures.polls || figures.threadReports.length === 1;
+  const cpuMs = figures.threadReports.flatMap((thread) => (thread.cpuMs === null ? [] : [thread.cpuMs]));
+  if (neverSleeps && cpuMs.length > 0 && figures.wallMs >= ACCOUNTED_MS) {
+    const onCore = Math.min(...cpuMs) / figures.wallMs;
     if (onCore < ON_CORE_LIMIT) {
       const message = `on a core for only ${Math.round(onCore * 100)} % of the time: something else ran there`;
       warnings.push({ code: 'core-taken', message });

@@ -22,6 +22,7 @@ export function linkedVariants<Kind extends string>(module: URL, kinds: Readonly
         { workload: pattern === 'pour' ? 'drain' : 'answer', parameters },
       ],
       bytesPerOperation: given.messageBytes,
+      polls: true,
       targets,
       prepare: () => kinds[kind].create(given),
     };
