@@ -28,7 +28,7 @@ export class Connections {
     const key = `${address.row}/${address.generation}`;
     let lane = this.#lanes.get(key);
     if (!lane || lane.sweep()) {
-      lane = OutboundLane.open(this.#memory, address, this.#from);
+      lane = this.#memory.lock.run(() => OutboundLane.open(this.#memory, address, this.#from));
       this.#lanes.set(key, lane);
     }
     const used = lane;

@@ -1,4 +1,5 @@
 import type { Platform, WaitAsyncOptions, WaitOptions } from '@heddle/memory';
+import { ContextLock } from './context-lock.js';
 import { Entry } from './entry.js';
 import { laneLayout } from './lane.layout.js';
 import { LaneLife } from './lane-life.js';
@@ -74,6 +75,7 @@ export class ContextMemory {
   readonly memory: Uint8Array<SharedArrayBuffer>;
   readonly #parts: ContextParts;
   readonly #lanes: (Lane | undefined)[] = [];
+  #lock: ContextLock | undefined;
   readonly #rows: (WorkerRow | undefined)[] = [];
   #pool: SlotPool | undefined;
 
@@ -90,6 +92,12 @@ export class ContextMemory {
   get pool(): SlotPool {
     this.#pool ??= this.#parts.openPool();
     return this.#pool;
+  }
+
+  /** Guards what the threads share, and that is not done by one instruction. */
+  get lock(): ContextLock {
+    this.#lock ??= new ContextLock(this);
+    return this.#lock;
   }
 
   /** Token of this thread. */

@@ -1,6 +1,7 @@
 import { Segment } from '@heddle/memory';
 import { SLOT_SLACK_BYTES } from './endpoint.js';
 import { MAX_LANE_BYTES, MIN_LANE_BYTES } from './lane.layout.js';
+import { MT_TYPES, type MtType } from './mt-type.js';
 import { MAX_HEADER_BYTES, recordBytes, SLOT_BODY_BYTES, toUnits } from './record.js';
 import { contextByteLength, type Shape } from './transport.layout.js';
 import { assertWhole } from './transport-errors.js';
@@ -27,6 +28,12 @@ export interface ContextOptions {
   readonly inlineBytes?: number | undefined;
   /** Bytes of the longest data of a message. Default 64 KiB. */
   readonly slotBytes?: number | undefined;
+  /**
+   * Which lock guards what the threads of the context share: its tables, and what runs in `context.locked`. Default
+   * `'spinlock'`. `'worker-async'` borrows that of the only worker of thread mode `multi`; `'none'` is for a context of
+   * one thread.
+   */
+  readonly mtType?: MtType | undefined;
   /** Messages in slots that are on their way or kept, at the same time, in the whole context. Default 256. */
   readonly slots?: number | undefined;
 }
@@ -58,7 +65,11 @@ export function planOf(options: ContextOptions): ContextPlan {
     0,
     mostInline,
   );
+  const mtType = options.mtType ?? 'spinlock';
+  if (!MT_TYPES.includes(mtType))
+    throw new RangeError(`mtType is one of ${MT_TYPES.join(', ')}, not ${mtType}`);
   const shape: Shape = {
+    mtType,
     maxWorkers: assertWhole('maxWorkers', options.maxWorkers ?? 64, 1, 4096),
     maxLanes: assertWhole('maxLanes', options.maxLanes ?? 1024, 1, 65_536),
     laneBytes,

@@ -6,6 +6,7 @@ import { laneLayout } from './lane.layout.js';
 import { endLanesTo } from './lane-ends.js';
 import { PHASE, phaseOf } from './lane-life.js';
 import { SENT } from './lane-writer.js';
+import type { MtType } from './mt-type.js';
 import { OutboundLane } from './outbound-lane.js';
 import { bodyBytesOf, RECORD_HEAD_BYTES } from './record.js';
 import { recoverContext } from './recovery.js';
@@ -21,7 +22,7 @@ import {
 
 /** A whole context over a few words, for the models of this package: the shipped classes, on a pool of two slots. */
 
-const SHAPE: Shape = { maxWorkers: 2, maxLanes: 1, laneBytes: 32, inlineBytes: 8 };
+const SHAPE: Shape = { maxWorkers: 2, maxLanes: 1, laneBytes: 32, inlineBytes: 8, mtType: 'spinlock' };
 export const RECEIVER = { row: 0, generation: 1 };
 const SENDER = { row: 1, generation: 1 };
 
@@ -124,6 +125,7 @@ function stale(): HeddleError {
 export function contextOf(
   thread: SimulatedThread,
   gone: readonly number[] = [],
+  mtType: MtType = SHAPE.mtType,
 ): { memory: ContextMemory; pool: ModelPool } {
   const token = thread.index + 1;
   const pool = new ModelPool(thread, token);
@@ -138,7 +140,7 @@ export function contextOf(
     words: thread.view(Int32Array, 0, CONTEXT_WORDS) as unknown as Int32Array<SharedArrayBuffer>,
     memory: thread.view(Uint8Array, 0, WORDS * 4) as unknown as Uint8Array<SharedArrayBuffer>,
     byteOffset: 0,
-    shape: SHAPE,
+    shape: { ...SHAPE, mtType },
     openPool: () => pool,
   });
   return { memory, pool };

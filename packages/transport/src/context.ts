@@ -1,3 +1,4 @@
+import type { LockOutcome } from '@heddle/lock';
 import { Segment, type WatchableWorker } from '@heddle/memory';
 import { type Audit, Mpool } from '@heddle/mpool';
 import type { WorkerAddress } from './address.js';
@@ -7,6 +8,7 @@ import type { ContextMemory } from './context-memory.js';
 import { type ContextOptions, planOf } from './context-options.js';
 import { PHASE, phaseOf } from './lane-life.js';
 import { Lease, type LeaseHandle } from './lease.js';
+import type { MtType } from './mt-type.js';
 import { shutDown } from './shut-down.js';
 import type { SpawnedWorker, SpawnOptions } from './spawn.js';
 import { ThreadLinks } from './thread-links.js';
@@ -67,6 +69,8 @@ export class Context {
     this.#memory = contextMemoryOf(segment, segment.openStructure(name, contextLayout));
     this.#workers = new WorkerTable(this.#memory);
     this.#links = new ThreadLinks(segment, name);
+    // What is for one thread is refused to others before they have begun.
+    if (this.mtType === 'none') this.#memory.lock.run(() => {});
   }
 
   /**
@@ -95,7 +99,10 @@ export class Context {
         segment.removeStructure(made);
         throw error;
       }
-      return Context.#over(segment, plan.name);
+      const context = Context.#over(segment, plan.name);
+      // What one thread has for itself is that of the one that made it.
+      context.#memory.lock.run(() => {});
+      return context;
     } catch (error) {
       segment.detach();
       throw error;
@@ -197,6 +204,24 @@ export class Context {
   // biome-ignore lint/suspicious/noExplicitAny: the type of a transfer list differs from engine to engine
   lifeline(): { readonly handle: ContextHandle; readonly transferList: any[] } {
     return this.#links.lifeline();
+  }
+
+  /** Which lock guards what the threads share: the one in force. */
+  get mtType(): MtType {
+    return this.#memory.lock.type;
+  }
+
+  /**
+   * Runs `section` under the context's lock, for what the threads of the program share. Keep it short: connecting and
+   * creating workers wait meanwhile. Sections of one thread may nest.
+   *
+   * @param section is told `'owner-died'` where the thread that had the lock last died in a section.
+   * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where the mtType lets no other thread share; what `section` throws. Cost,
+   *   in Atomics calls, where nobody else is in one: 2; mtType `worker-async` 6, `none` 0.
+   */
+  locked<Result>(section: (outcome: LockOutcome) => Result): Result {
+    this.#assertOpen();
+    return this.#memory.lock.run(section);
   }
 
   /** Takes over data that another thread keeps. @throws as {@link Lease.take} does. */

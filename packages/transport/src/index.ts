@@ -8,6 +8,7 @@ export { Idle, type IdleStep, type IdleStrategy } from './idle.js';
 export type { Lease, LeaseHandle } from './lease.js';
 export type { Loan } from './loan.js';
 export type { Message } from './message.js';
+export type { MtType } from './mt-type.js';
 export type { SpawnedWorker, SpawnOptions } from './spawn.js';
 export type { ThreadMode } from './thread-mode.js';
 export type { Handler, TransportWorker } from './transport-worker.js';

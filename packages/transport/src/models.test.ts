@@ -1,5 +1,6 @@
 import { exploreTests } from '@heddle/explore/vitest';
 import context from './context.explore.js';
+import contextLock from './context-lock.explore.js';
 import entry from './entry.explore.js';
 import lane from './lane.explore.js';
 import multi from './multi.explore.js';
@@ -9,6 +10,7 @@ import worker from './transport-worker.explore.js';
 exploreTests(lane);
 exploreTests(entry);
 exploreTests(context);
+exploreTests(contextLock);
 exploreTests(multi);
 exploreTests(ready);
 exploreTests(worker);

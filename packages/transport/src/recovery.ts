@@ -13,6 +13,7 @@ import { workerRowLayout } from './transport.layout.js';
  */
 export function recoverContext(memory: ContextMemory, deadToken: number): void {
   const { maxWorkers, maxLanes } = memory.shape;
+  memory.lock.recover(deadToken);
   for (let index = 0; index < maxWorkers; index++) {
     const row = memory.row(index);
     const heir = recoverEntry(memory, index, deadToken);

@@ -1,5 +1,7 @@
+import { lockWordCount } from '@heddle/lock';
 import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/memory';
 import { laneLayout } from './lane.layout.js';
+import { MT_TYPES, type MtType } from './mt-type.js';
 
 /**
  * What all threads of a context share, in one structure of its segment.
@@ -18,8 +20,18 @@ export const contextLayout = defineLayout('transport-context', 1, {
   maxLanes: field('creator'),
   laneBytes: field('creator'),
   inlineBytes: field('creator'),
+  /** Index in `MT_TYPES`. */
+  mtType: field('creator'),
   /** 1 when the context is shut down: see `shutdown`. */
   closed: field('anyone'),
+  /** Row + 1 of the worker whose lock is borrowed, 0 for none; and its generation: see `context-lock.ts`. */
+  lender: field('lock holder'),
+  lenderGeneration: field('lock holder'),
+  /** The lock, unless it is borrowed. */
+  lock: field(
+    'anyone in turn',
+    Math.max(lockWordCount('none'), lockWordCount('spinlock'), lockWordCount('mutex')),
+  ),
 });
 
 /** A row: a worker that receives. Rows are used again, with another generation. */
@@ -35,6 +47,8 @@ export const workerRowLayout = defineLayout('transport-worker', 1, {
   doorbell: field('sleeper'),
   /** Thread mode serialized: who is inside, or was last: see `entry.ts`. */
   entry: field('entrant'),
+  /** Of a worker that lends its lock to the context. */
+  lock: field('anyone in turn', lockWordCount('mutex')),
 });
 
 /** Sizes that a context is made of. */
@@ -43,6 +57,7 @@ export interface Shape {
   readonly maxLanes: number;
   readonly laneBytes: number;
   readonly inlineBytes: number;
+  readonly mtType: MtType;
 }
 
 const LANES_ALIGN = LINE_BYTES / WORD_BYTES;
@@ -68,19 +83,21 @@ export function contextByteLength(shape: Shape): number {
 }
 
 export function writeShape(words: Int32Array, shape: Shape): void {
-  const { maxWorkers, maxLanes, laneBytes, inlineBytes } = contextLayout.offsets;
+  const { maxWorkers, maxLanes, laneBytes, inlineBytes, mtType } = contextLayout.offsets;
   words[maxWorkers] = shape.maxWorkers;
   words[maxLanes] = shape.maxLanes;
   words[laneBytes] = shape.laneBytes;
   words[inlineBytes] = shape.inlineBytes;
+  words[mtType] = MT_TYPES.indexOf(shape.mtType);
 }
 
 export function readShape(words: Int32Array): Shape {
-  const { maxWorkers, maxLanes, laneBytes, inlineBytes } = contextLayout.offsets;
+  const { maxWorkers, maxLanes, laneBytes, inlineBytes, mtType } = contextLayout.offsets;
   return {
     maxWorkers: words[maxWorkers]!,
     maxLanes: words[maxLanes]!,
     laneBytes: words[laneBytes]!,
     inlineBytes: words[inlineBytes]!,
+    mtType: MT_TYPES[words[mtType]!]!,
   };
 }

@@ -672,7 +672,7 @@ describe('a thread that must not block', () => {
 describe('layout', () => {
   it('keeps words that different sides write on lines of their own, also between neighbours (PF-08)', () => {
     const { tail, head, state } = laneLayout.offsets;
-    const shape = { maxWorkers: 3, maxLanes: 2, laneBytes: 64, inlineBytes: 8 };
+    const shape = { maxWorkers: 3, maxLanes: 2, laneBytes: 64, inlineBytes: 8, mtType: 'spinlock' } as const;
     const lines = [
       workerRowAt(0) + workerRowLayout.offsets.owner,
       workerRowAt(0) + workerRowLayout.offsets.doorbell,
@@ -686,7 +686,13 @@ describe('layout', () => {
   });
 
   it('places the lanes of the largest context beyond 2 GiB exactly (PL-11)', () => {
-    const shape = { maxWorkers: 4096, maxLanes: 65_536, laneBytes: 2 ** 24, inlineBytes: 8 };
+    const shape = {
+      maxWorkers: 4096,
+      maxLanes: 65_536,
+      laneBytes: 2 ** 24,
+      inlineBytes: 8,
+      mtType: 'spinlock',
+    } as const;
     expect(laneAt(shape, 65_536) - laneAt(shape, 0)).toBe(65_536 * laneStride(shape));
     expect(laneStride(shape) * 4).toBe(2 ** 24 + laneLayout.byteLength);
   });

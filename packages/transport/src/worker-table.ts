@@ -21,16 +21,29 @@ export class WorkerTable {
     const threadMode = options.threadMode ?? 'single';
     const mode = THREAD_MODES.indexOf(threadMode);
     if (mode < 0) {
-      throw new HeddleError(
-        'ERR_HEDDLE_UNSUPPORTED',
-        `Thread mode "${threadMode}" cannot be had, only ${THREAD_MODES.join(', ')}`,
-        { threadMode },
-      );
+      throw notGranted(threadMode, `there are ${THREAD_MODES.join(', ')}`);
     }
-    const { maxWorkers } = this.#memory.shape;
+    return this.#memory.lock.run(() => this.#claim(mode, options));
+  }
+
+  #claim(mode: number, options: WorkerOptions): TransportWorker {
+    const { lock, shape, token } = this.#memory;
+    const threadMode = THREAD_MODES[mode]!;
+    if (threadMode !== 'single' && lock.type === 'none') {
+      throw notGranted(threadMode, 'in a context of mtType "none" nothing is shared', { mtType: lock.type });
+    }
+    const lends = threadMode === 'multi' && lock.type === 'worker-async';
+    if (lends && lock.lender >= 0) {
+      throw notGranted(threadMode, 'the context borrows the lock of its only such worker', {
+        row: lock.lender,
+      });
+    }
+    const { maxWorkers } = shape;
     for (let row = 0; row < maxWorkers; row++) {
-      const generation = this.#memory.row(row).claim(this.#memory.token, mode);
-      if (generation >= 0) return this.#worker({ row, generation }, options);
+      const generation = this.#memory.row(row).claim(token, mode);
+      if (generation < 0) continue;
+      if (lends) lock.lend(row, generation);
+      return this.#worker({ row, generation }, options);
     }
     throw new HeddleError(
       'ERR_HEDDLE_EXHAUSTED',
@@ -75,4 +88,15 @@ export class WorkerTable {
     this.#workers.add(worker);
     return worker;
   }
+}
+
+function notGranted(
+  threadMode: string,
+  why: string,
+  facts: Readonly<Record<string, unknown>> = {},
+): HeddleError {
+  return new HeddleError('ERR_HEDDLE_UNSUPPORTED', `Thread mode "${threadMode}" cannot be had: ${why}`, {
+    threadMode,
+    ...facts,
+  });
 }
