@@ -3,7 +3,7 @@ import { HeddleError } from '@heddle/memory';
 import { ContextMemory, type SlotPool } from './context-memory.js';
 import { InboundLane } from './inbound-lane.js';
 import { laneLayout } from './lane.layout.js';
-import { endLanesTo } from './lane-ends.js';
+import { endLanesTo, endOrphans } from './lane-ends.js';
 import { PHASE, phaseOf } from './lane-life.js';
 import { SENT } from './lane-writer.js';
 import type { MtType } from './mt-type.js';
@@ -312,6 +312,36 @@ export default [
     conserve: conserved,
     search: { preemptions: 1 },
     deep: { search: { preemptions: 3 } },
+  }),
+  defineModel({
+    name: 'context: who ends a lane finds it used again, to another worker: nobody is shut out of it',
+    ...MEMORY,
+    init: (words) => {
+      prepare(3, 3)(words);
+      // The sender has gone, and the receiver has shut its row.
+      words[workerRowAt(RECEIVER.row) + workerRowLayout.offsets.state] = 2;
+      words[LANE + laneLayout.offsets.state] = (1 << 27) | (9 << 3) | PHASE.senderGone;
+      words[LANE + laneLayout.offsets.receiverGeneration] = 1;
+    },
+    threads: {
+      ender: (thread) => endOrphans(contextOf(thread).memory),
+      successor: (thread) => {
+        const { memory } = contextOf(thread);
+        const { life } = memory.lane(0);
+        if (life.leaveAsReceiver(RECEIVER, memory.token)) life.free();
+        if (life.claim(memory.token)) life.open(SENDER, SENDER);
+      },
+    },
+    killable: ['ender'],
+    kills: 1,
+    recover: (thread, dead) => endOrphans(contextOf(thread, [dead + 1]).memory),
+    // Where the recovery died there is another one to come.
+    check: ({ words, dead }) =>
+      dead[2] !== true &&
+      phaseOf(words[LANE + laneLayout.offsets.state]!) === PHASE.open &&
+      words[LANE + laneLayout.offsets.drainer] !== 0
+        ? 'the lane is open, and its entry is closed'
+        : undefined,
   }),
   defineModel({
     name: 'context: keep and hand over against a taker and the death of the keeper: one has it, or it came back',

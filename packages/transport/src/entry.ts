@@ -106,6 +106,17 @@ export class Entry {
     }
   }
 
+  /** Takes a close of this thread back, which was a mistake. */
+  reopen(): void {
+    this.#atomics.compareExchange(this.#words, this.#index, -this.#token, 0);
+  }
+
+  /** Takes the close of a thread back that died before it found that it was a mistake. */
+  reopenAfterDeath(isAlive: (token: number) => boolean): void {
+    const word = this.#atomics.load(this.#words, this.#index);
+    if (word < 0 && !isAlive(-word)) this.#atomics.compareExchange(this.#words, this.#index, word, 0);
+  }
+
   /** Takes the mark of a dead thread off. */
   recover(deadToken: number): void {
     const dead = deadToken << 1;

@@ -52,8 +52,10 @@ export function endLanesTo(memory: ContextMemory, place: WorkerPlace): void {
  * left to end it.
  */
 export function endLaneTo(memory: ContextMemory, lane: Lane, place: WorkerPlace): void {
-  if (!hasReceiver(lane) || !lane.life.leadsTo(place) || !lane.entry.takeToClose(memory.isAlive)) return;
-  endAsReceiver(memory, lane, place);
+  if (!leadsTo(lane, place) || !lane.entry.takeToClose(memory.isAlive)) return;
+  // Between the look and the entry the lane may have come to lead elsewhere.
+  if (leadsTo(lane, place)) endAsReceiver(memory, lane, place);
+  else lane.entry.reopen();
 }
 
 /**
@@ -63,10 +65,17 @@ export function endLaneTo(memory: ContextMemory, lane: Lane, place: WorkerPlace)
 export function endOrphans(memory: ContextMemory): void {
   for (let index = 0; index < memory.shape.maxLanes; index++) {
     const lane = memory.lane(index);
-    if (!hasReceiver(lane)) continue;
     const { receiver } = lane.life;
-    if (!memory.row(receiver.row).isOpen(receiver.generation)) endLaneTo(memory, lane, receiver);
+    if (hasReceiver(lane) && !memory.row(receiver.row).isOpen(receiver.generation)) {
+      endLaneTo(memory, lane, receiver);
+    }
+    // It may have closed what it found used again, and died before it found that.
+    lane.entry.reopenAfterDeath(memory.isAlive);
   }
+}
+
+function leadsTo(lane: Lane, place: WorkerPlace): boolean {
+  return hasReceiver(lane) && lane.life.leadsTo(place);
 }
 
 function hasReceiver({ life }: Lane): boolean {
