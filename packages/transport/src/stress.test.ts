@@ -57,7 +57,7 @@ describe('a lane of 2 records', () => {
     async (receiving) => {
       // A header of 8 bytes fits, and data in a slot.
       const { crew } = gather(6, { laneBytes: 64, inlineBytes: 8, slots: 8, maxLanes: 16 });
-      const count = LONG ? 50_000 : 300;
+      const count = LONG ? 50_000 : 150;
       const task = { count, maxBytes: 3000, keeps: 2 };
       crew.start('take', { ...task, receiving, count: 4 * count });
       const senders = SENDING.map((sending) => crew.start('push', { ...task, sending, to: 1 }));
@@ -78,7 +78,7 @@ describe('order', () => {
     async (receiving) => {
       // Lanes and slots so few that most messages have to wait for one or the other.
       const { crew } = gather(3, { laneBytes: 256, inlineBytes: 64, slots: 4 });
-      const count = LONG ? 100_000 : 800;
+      const count = LONG ? 100_000 : 500;
       const seed = LONG ? Math.floor(Math.random() * 2 ** 31) : 20_260_101;
       crew.notes.push(`seed ${seed}`);
       crew.start('take', { receiving, count: 2 * count, maxBytes: 8192, keeps: 1 });
