@@ -156,6 +156,7 @@ describe('what goes wrong is said before anything starts, with exit code 2', () 
 });
 
 describe('a worker that dies', () => {
+  const BLOCKS_UNDER_WAY = 12;
   const blocks = Math.ceil(BYTES / 4096);
   // Any block but the last few, which may be done before the worker is stopped.
   const deaths = Array.from({ length: process.env['HEDDLE_STRESS'] === 'long' ? 50 : 6 }, () =>
@@ -171,8 +172,8 @@ describe('a worker that dies', () => {
     expect(code).toBe(1);
     const { error, death } = JSON.parse(stdout);
     expect(error).toMatch(/^worker \d ended in the middle of its work/);
-    // It had begun with one block at most. What it held came back, each once; what is still out is with the living.
-    expect(death.begun).toBeLessThanOrEqual(1);
+    // What it held came back, each once; what is still out is with the living.
+    expect(death.begun + death.unread).toBeLessThanOrEqual(BLOCKS_UNDER_WAY);
     const { got, put, recovered, outstanding } = death.after;
     expect(got - put - recovered).toBe(outstanding);
     expect(await readdir(folder)).not.toContain('never.gz');
@@ -183,7 +184,7 @@ describe('a worker that dies', () => {
     const { code, stdout, stderr } = await heddle('demo', file, '--block', '4096', '--kill-at-block', '11');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/worker \d+ ended in the middle of its work/);
-    expect(stderr).toMatch(/of the blocks sent to it: [01] begun, \d+ not read/);
+    expect(stderr).toMatch(/of the blocks sent to it: \d+ begun, \d+ not read/);
     expect(stderr).toMatch(/after recovery: .*outstanding/);
   });
 });

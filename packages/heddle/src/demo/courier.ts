@@ -54,7 +54,7 @@ export interface Courier {
 
 /** What a dead worker left behind: all of its slots came back to the pool. */
 export interface LeftOver {
-  /** Blocks that it had begun with, and those that it had not read. */
+  /** Blocks that it had begun with, some of them perhaps done, and those that it had not read. */
   readonly begun: number;
   readonly unread: number;
   readonly after: PoolAccount;
