@@ -61,7 +61,7 @@ test('schedule lets the process end, keepAlive does not until it is released', (
          process.on('exit', () => console.log('end'));
          ${body}`,
       ],
-      { encoding: 'utf8' },
+      { encoding: 'utf8', timeout: 20_000 },
     );
   expect(run("realPlatform.schedule(() => console.log('late'), 1e6);")).toBe('end\n');
   expect(
@@ -69,6 +69,12 @@ test('schedule lets the process end, keepAlive does not until it is released', (
       "const release = realPlatform.keepAlive(); setTimeout(() => { console.log('held'); release(); }, 5).unref();",
     ),
   ).toBe('held\nend\n');
+  // From a timer, with nothing else to come: the event loop would sleep before it turns.
+  expect(
+    run(
+      "const release = realPlatform.keepAlive(); setTimeout(() => realPlatform.schedule(() => { console.log('turn'); release(); }, 0), 5);",
+    ),
+  ).toBe('turn\nend\n');
 });
 
 test('schedule after 0 ms calls back in the next turn, and can be cancelled', async () => {

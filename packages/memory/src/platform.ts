@@ -90,6 +90,31 @@ function probeBlocking(): boolean {
   }
 }
 
+function unrefTimeout(callback: () => void, delayMs: number): () => void {
+  const timer = engine.setTimeout(callback, delayMs);
+  timer.unref?.();
+  return () => engine.clearTimeout(timer);
+}
+
+/**
+ * Calls back as soon as the event loop had its turn. A timer alone takes a millisecond at least; an immediate alone that
+ * does not keep the loop alive waits, where a timer's callback asked for it, until something else wakes the loop.
+ */
+function afterTurn(callback: () => void): () => void {
+  const cancel = () => {
+    engine.clearImmediate!(turn);
+    cancelTimer();
+  };
+  const callBack = () => {
+    cancel();
+    callback();
+  };
+  const turn = engine.setImmediate!(callBack);
+  turn.unref?.();
+  const cancelTimer = unrefTimeout(callBack, 1);
+  return cancel;
+}
+
 /**
  * The platform of this engine.
  *
@@ -104,15 +129,8 @@ export const realPlatform: Platform = {
   pause: nativePause ? () => nativePause() : noop,
   canBlock: () => (blockable ??= probeBlocking()),
   schedule(callback, delayMs) {
-    if (delayMs <= 0 && engine.setImmediate) {
-      // A timer takes a millisecond at least.
-      const turn = engine.setImmediate(callback);
-      turn.unref?.();
-      return () => engine.clearImmediate?.(turn);
-    }
-    const timer = engine.setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
-    timer.unref?.();
-    return () => engine.clearTimeout(timer);
+    if (delayMs <= 0 && engine.setImmediate) return afterTurn(callback);
+    return unrefTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
   },
   keepAlive() {
     let timer: Timer;

@@ -2,8 +2,7 @@ import { HeddleError } from '@heddle/memory';
 import type { PoolWords } from './pool-words.js';
 
 /**
- * Calls back once, soon after the present turn of this thread's event loop: about a millisecond, and without keeping
- * the process alive for it. Not when the thread has detached meanwhile, and recovery has done what was to be done.
+ * Calls back once, after the present turn of this thread's event loop, without keeping the process alive for it. Not when the thread has detached meanwhile, and recovery has done what was to be done.
  */
 export class TurnEnd {
   readonly #pool: PoolWords;
