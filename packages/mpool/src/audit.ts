@@ -46,7 +46,7 @@ export interface Audit {
   readonly put: number;
   /** Of these, how many were put by another thread than the one that got them. */
   readonly putAcrossThreads: number;
-  /** Slots that came back from dead threads, ever. */
+  /** Slots that dead threads had got and that came back, ever. */
   readonly recovered: number;
   /** Puts that were refused, ever. */
   readonly refused: number;

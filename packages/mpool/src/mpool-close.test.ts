@@ -32,7 +32,7 @@ describe.each<Partial<MpoolOptions>>([
 
   const isGone = () => segment.directory.find('p') === undefined && segment.space.usage().used === used;
 
-  it('by force while elements are out, which can be put still', () => {
+  it('RC-08 by force while elements are out, which can be put still', () => {
     const pool = poolOf();
     const descriptors = [pool.get(), pool.get()];
     const view = pool.bytes(descriptors[0]!);

@@ -3,7 +3,8 @@ import { Mpool, type MpoolHandle } from './index.js';
 
 /** What a test tells this worker to do. Each task answers with one message, unless it ends the thread. */
 export type Task =
-  | { readonly do: 'get'; readonly count: number }
+  /** With `drop` as leases, which it forgets; then it takes no turn of its event loop any more. */
+  | { readonly do: 'get'; readonly count: number; readonly drop?: boolean }
   | { readonly do: 'adopt'; readonly descriptors: readonly number[] }
   /** With `thenBlock` it takes no turn of its event loop after the answer, until the word in it changes. */
   | { readonly do: 'put'; readonly descriptors: readonly number[]; readonly thenBlock?: SharedArrayBuffer }
@@ -97,6 +98,7 @@ function unlessClosed(get: () => number): number[] {
 function run(task: Task): readonly number[] {
   switch (task.do) {
     case 'get':
+      if (task.drop) return Array.from({ length: task.count }, () => pool.lease().descriptor);
       return Array.from({ length: task.count }, () => pool.get());
     case 'put':
       for (const descriptor of task.descriptors) pool.put(descriptor);
@@ -137,4 +139,5 @@ parentPort!.on('message', (task: Task) => {
   const descriptors = run(task);
   parentPort!.postMessage({ threadId: me, token: pool.segment.thread.token, descriptors } satisfies Answer);
   if (task.do === 'put' && task.thenBlock) Atomics.wait(new Int32Array(task.thenBlock), 0, 0);
+  if (task.do === 'get' && task.drop) for (;;);
 });

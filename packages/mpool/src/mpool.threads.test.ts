@@ -150,6 +150,15 @@ function conformance(variant: Variant, brief: boolean): void {
     },
   );
 
+  it.skipIf(brief)('PL-10 brings back what a busy thread held through leases that it forgot', async () => {
+    const pool = poolOf(128);
+    const helper = helperOf(pool);
+    await helper.ask({ do: 'get', count: 100, drop: true });
+    expect(pool.audit().outstanding).toBe(100);
+    await helper.end('terminate');
+    expect(pool.audit()).toMatchObject({ outstanding: 0, recovered: 100, consistent: true });
+  });
+
   it.skipIf(brief)(
     'PL-08 never runs out over receivers that die with elements held and underway',
     async () => {

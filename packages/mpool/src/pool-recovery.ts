@@ -1,6 +1,6 @@
 import { giveNow } from './give-now.js';
 import { holdingAll } from './holding-all.js';
-import { generationOfLease, idOfLease, LEASE, leaseWord, stateOfLease } from './lease.js';
+import { generationOfLease, idOfLease, isOut, LEASE, leaseWord, stateOfLease } from './lease.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
 import { undoPuts } from './put-mark.js';
@@ -50,6 +50,8 @@ function bringBack(pool: PoolWords, home: Shard, slot: number, deadId: number): 
   const free = leaseWord(format.next(generationOfLease(lease)), LEASE.free, home.number);
   if (pool.platform.atomics.compareExchange(words, regions.leases + slot, lease, free) === lease) {
     home.link(slot);
+    // What it kept in its magazine was not got.
+    if (!isOut(lease)) return;
     home.countRecovered(1);
     if (pool.shape.counterRows > 0) pool.platform.atomics.sub(words, outCount, 1);
   }
