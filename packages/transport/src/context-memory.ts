@@ -77,6 +77,7 @@ export class ContextMemory {
   readonly #lanes: (Lane | undefined)[] = [];
   #lock: ContextLock | undefined;
   readonly #rows: (WorkerRow | undefined)[] = [];
+  #segmentWords: Int32Array<SharedArrayBuffer> | undefined;
   #pool: SlotPool | undefined;
 
   constructor(parts: ContextParts) {
@@ -86,6 +87,12 @@ export class ContextMemory {
     this.shape = parts.shape;
     this.words = parts.words;
     this.memory = parts.memory;
+  }
+
+  /** The words of the whole segment. */
+  get segmentWords(): Int32Array<SharedArrayBuffer> {
+    this.#segmentWords ??= new Int32Array(this.memory.buffer);
+    return this.#segmentWords;
   }
 
   /** Where the data of messages is that is too large for a lane. */

@@ -1,6 +1,6 @@
-import { Segment } from '@heddle/memory';
+import { roundUp, Segment } from '@heddle/memory';
 import { SLOT_SLACK_BYTES } from './endpoint.js';
-import { MAX_LANE_BYTES, MIN_LANE_BYTES } from './lane.layout.js';
+import { MAX_LANE_BYTES, MIN_LANE_BYTES, UNIT_BYTES } from './lane.layout.js';
 import { MT_TYPES, type MtType } from './mt-type.js';
 import { MAX_HEADER_BYTES, recordBytes, SLOT_BODY_BYTES, toUnits } from './record.js';
 import { contextByteLength, type Shape } from './transport.layout.js';
@@ -26,7 +26,7 @@ export interface ContextOptions {
   readonly laneBytes?: number | undefined;
   /** Up to how many bytes header and data travel in the lane, not in a slot. Default 256, at most half of a lane. */
   readonly inlineBytes?: number | undefined;
-  /** Bytes of the longest data of a message. Default 64 KiB. */
+  /** Bytes of the longest data of a message, rounded up to a multiple of 8. Default 64 KiB. */
   readonly slotBytes?: number | undefined;
   /**
    * Which lock guards what the threads of the context share: its tables, and what runs in `context.locked`. Default
@@ -75,8 +75,8 @@ export function planOf(options: ContextOptions): ContextPlan {
     laneBytes,
     inlineBytes,
   };
-  const elemSize =
-    assertWhole('slotBytes', options.slotBytes ?? 65_536, 1, MAX_SLOT_BYTES) + SLOT_SLACK_BYTES;
+  const slotBytes = assertWhole('slotBytes', options.slotBytes ?? 65_536, 1, MAX_SLOT_BYTES);
+  const elemSize = roundUp(slotBytes, UNIT_BYTES) + SLOT_SLACK_BYTES;
   const slots = assertWhole('slots', options.slots ?? 256, 1, 2 ** 20);
   const needed = Segment.byteLengthFor({ spaceBytes: contextByteLength(shape) }) + SPARE_BYTES;
   return {

@@ -6,6 +6,7 @@ import { assertContextHandle, type ContextHandle } from './context-handle.js';
 import { contextMemoryOf, forgetContextMemory, poolNameOf } from './context-memories.js';
 import type { ContextMemory } from './context-memory.js';
 import { type ContextOptions, planOf } from './context-options.js';
+import { type KeptMessage, keptForMs } from './kept-note.js';
 import { PHASE, phaseOf } from './lane-life.js';
 import { Lease, type LeaseHandle } from './lease.js';
 import type { MtType } from './mt-type.js';
@@ -229,9 +230,31 @@ export class Context {
     return Lease.take(this.#memory, handle);
   }
 
-  /** Who holds which slots, as text. */
+  /** Who holds which slots, and who keeps messages since when, as text. */
   report(): string {
-    return this.#pool().report();
+    const kept = this.kept().map(
+      ({ descriptor, threadId, handedOver, ageMs }) =>
+        `  kept: descriptor ${descriptor}, ${handedOver ? 'handed over' : 'held'} by thread ${threadId}, for ${ageMs} ms`,
+    );
+    return [this.#pool().report(), ...kept].join('\n');
+  }
+
+  /**
+   * The messages that threads of this context keep, those first that were kept first: with an age that nobody expects they
+   * are forgotten. Each lasts until it is released, or its thread ends, also when the worker that received it, its
+   * sender, or both are closed.
+   *
+   * @param olderThanMs those kept for longer than this many milliseconds. Default 0: all of them.
+   */
+  kept({ olderThanMs = 0 }: { readonly olderThanMs?: number } = {}): KeptMessage[] {
+    const kept: KeptMessage[] = [];
+    for (const { descriptor, threadId, state } of this.audit().holders) {
+      const ageMs = keptForMs(this.#memory, descriptor);
+      if (ageMs !== undefined && ageMs >= olderThanMs) {
+        kept.push({ descriptor, threadId, handedOver: state !== 'held', ageMs });
+      }
+    }
+    return kept.sort((a, b) => b.ageMs - a.ageMs);
   }
 
   /** The pool's account of the slots: how many were got and put, who holds which. */

@@ -10,6 +10,7 @@ import {
 } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
+import { KEPT_NOTE_BYTES } from './kept-note.js';
 import type { LeftOver } from './lane-left-over.js';
 import { type LaneWriter, NO_ROOM, SENT } from './lane-writer.js';
 import { Loan } from './loan.js';
@@ -34,8 +35,8 @@ export interface EndpointOptions {
 const NOTHING = new Uint8Array(0);
 const SHIFT_MASK = 7;
 
-/** Bytes by which a slot is larger than the longest data: for the shift to where copying in is fast. */
-export const SLOT_SLACK_BYTES = 8;
+/** Bytes by which a slot is larger than the longest data: for the shift to where copying in is fast, and who keeps it. */
+export const SLOT_SLACK_BYTES = 8 + KEPT_NOTE_BYTES;
 
 /**
  * The way from a worker of this thread to another worker. Messages arrive in the order in which they were sent, in

@@ -5,6 +5,7 @@ export type { ContextHandle } from './context-handle.js';
 export type { ContextOptions } from './context-options.js';
 export type { Endpoint, EndpointOptions, EndpointReport, SendStatus } from './endpoint.js';
 export { Idle, type IdleStep, type IdleStrategy } from './idle.js';
+export type { KeptMessage } from './kept-note.js';
 export type { Lease, LeaseHandle } from './lease.js';
 export type { Loan } from './loan.js';
 export type { Message } from './message.js';

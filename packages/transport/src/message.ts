@@ -1,6 +1,7 @@
 import { HeddleError } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
 import type { ContextMemory, Lane } from './context-memory.js';
+import { noteKept } from './kept-note.js';
 import { Lease } from './lease.js';
 import {
   bodyBytesOf,
@@ -175,6 +176,7 @@ export class MessageCursor implements Message {
     }
     this.#slot = NO_SLOT;
     this.#kept = true;
+    noteKept(this.#memory, slot);
     return new Lease(this.#memory, slot, at, this.#byteLength);
   }
 

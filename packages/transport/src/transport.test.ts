@@ -337,6 +337,41 @@ describe('kept data', () => {
     for (const loan of loans) loan?.cancel();
   });
 
+  it('is told with its holder and age, so that what is forgotten is found, and lasts when all around it is closed', () => {
+    let now = 1000;
+    const segment = Segment.create({ platform: { ...realPlatform, now: () => now } });
+    onTestFinished(() => segment.detach());
+    const { context, receiver, sender, endpoint } = make({ segment, slotBytes: 1000 });
+    const leases: ReturnType<Message['keep']>[] = [];
+    receiver.on(1, (message) => leases.push(message.keep()));
+    const loan = endpoint.loan(8);
+    for (const size of [1000, 10]) {
+      endpoint.trySend(1, bytes(size, 7));
+      receiver.progress();
+      now += 500;
+    }
+    const { id: threadId } = segment.thread;
+    expect(context.kept()).toMatchObject([
+      { threadId, handedOver: false, ageMs: 1000 },
+      { threadId, handedOver: false, ageMs: 500 },
+    ]);
+    expect(context.kept({ olderThanMs: 600 })).toHaveLength(1);
+    const handle = leases[1]!.handOver();
+    expect(context.kept({ olderThanMs: 0 })[1]).toMatchObject({ handedOver: true });
+    expect(context.report()).toMatch(/kept: descriptor \d+, held by thread \d+, for 1000 ms/);
+    // Closed at once; what is kept is out of reach of everybody else until it is released.
+    endpoint.close();
+    receiver.close();
+    sender.close();
+    loan?.cancel();
+    expect(context.usage().slots).toBe(2);
+    expect(leases[0]!.data).toEqual(bytes(1000, 7));
+    leases[0]!.release();
+    context.lease(handle).release();
+    expect(context.kept()).toEqual([]);
+    expect(context.usage()).toEqual({ workers: 0, lanes: 0, slots: 0 });
+  });
+
   it('is taken over by its handle, once', () => {
     const { receiver, endpoint, context } = make();
     let handle: ReturnType<ReturnType<Message['keep']>['handOver']> | undefined;
