@@ -8,8 +8,11 @@ import { MessageCursor } from './message.js';
 import { bodyBytesOf } from './record.js';
 import type { WorkerRow } from './worker-row.js';
 
-/** Messages of one lane that are handled before the next lane has its turn. */
-const LANE_SHARE = 64;
+/**
+ * Messages of one lane that are handled before the next lane has its turn. As many small ones as a lane holds, unless it
+ * was made larger: a sender that sleeps until there is room is woken once for all of them.
+ */
+const LANE_SHARE = 256;
 
 /** What a receive queue counts. */
 export interface ReceiveCounts {
