@@ -12,9 +12,10 @@ import {
   stateNameOf,
   stateOfLease,
 } from './lease.js';
+import { gotByOf } from './link-word.js';
 import { NOTE_PLACE } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
-import { Seat } from './seat.js';
+import { unsentPuts } from './seat.js';
 import type { Shard, ShardCounts } from './shard.js';
 import { ageOf } from './slot-times.js';
 
@@ -151,6 +152,7 @@ function originOf(
 
 /** The latches must be held. */
 function lookUntilStill(pool: PoolWords, shards: readonly Shard[]) {
+  for (const shard of shards) shard.returns.drain();
   let seen = look(pool);
   let still = false;
   for (let tries = 0; tries < TRIES && !still; tries++) {
@@ -161,7 +163,7 @@ function lookUntilStill(pool: PoolWords, shards: readonly Shard[]) {
   const counts = shards.map((shard) => shard.counts());
   const lists = shards.map((shard) => shard.listed());
   const { links } = pool.regions;
-  const gotBy = Array.from(seen.leases, (_, slot) => pool.words[links + slot]!);
+  const gotBy = Array.from(seen.leases, (_, slot) => gotByOf(pool.words[links + slot]!));
   return { seen, still, counts, lists, gotBy };
 }
 
@@ -172,7 +174,7 @@ interface Look {
 }
 
 function look(pool: PoolWords): Look {
-  const unsent = Seat.all(pool).flatMap((seat) => (seat.owner() === 0 ? [] : seat.pendingNow()));
+  const unsent = unsentPuts(pool);
   const leases = Array.from({ length: pool.slotCount() }, (_, slot) => pool.lease(slot));
   return { leases, unsent };
 }

@@ -3,7 +3,7 @@ import { holdingAll } from './holding-all.js';
 import { generationOfLease, isHeldIn, isOut, LEASE, stateOfLease } from './lease.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
-import { Seat } from './seat.js';
+import { unsentPuts } from './seat.js';
 import type { Shard } from './shard.js';
 
 const { closed, closedHint, released } = mpoolLayout.offsets;
@@ -32,7 +32,7 @@ export function closePool(
   force = false,
 ): boolean {
   if (pool.isClosed()) return true;
-  const came = holdingAll(shards, () => commit(pool, shards[0]!, force));
+  const came = holdingAll(shards, () => commit(pool, shards, force));
   if (came === 'out') return false;
   pool.platform.atomics.store(pool.words, closedHint, 1);
   pool.wakeAll();
@@ -42,9 +42,10 @@ export function closePool(
 }
 
 /** All latches must be held. */
-function commit(pool: PoolWords, shard: Shard, force: boolean): 'closed' | 'was closed' | 'out' {
+function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'closed' | 'was closed' | 'out' {
   if (pool.isClosed()) return 'was closed';
-  const unsent = new Set(Seat.all(pool).flatMap((seat) => (seat.owner() === 0 ? [] : seat.pendingNow())));
+  for (const shard of shards) shard.returns.drain();
+  const unsent = new Set(unsentPuts(pool));
   const slots = pool.slotCount();
   const toPut: number[] = [];
   for (let slot = 0; slot < slots; slot++) {
@@ -56,9 +57,9 @@ function commit(pool: PoolWords, shard: Shard, force: boolean): 'closed' | 'was 
   }
   pool.platform.atomics.store(pool.words, closed, 1);
   for (const descriptor of toPut) {
-    shard.free(pool.format.slotOf(descriptor), pool.format.next(pool.format.generationOf(descriptor)));
+    shards[0]!.free(pool.format.slotOf(descriptor), pool.format.next(pool.format.generationOf(descriptor)));
   }
-  shard.countPut(toPut.length, 0);
+  shards[0]!.countPut(toPut.length, 0);
   return 'closed';
 }
 
@@ -72,6 +73,7 @@ function commit(pool: PoolWords, shard: Shard, force: boolean): 'closed' | 'was 
 export function releaseIfUnused({ pool, shards, growth }: Parts): 'free' | 'cached' | 'out' | undefined {
   if (!pool.isClosed()) return undefined;
   const use = holdingAll(shards, () => {
+    for (const shard of shards) shard.returns.drain();
     const slots = pool.slotCount();
     let cached = false;
     for (let slot = 0; slot < slots; slot++) {

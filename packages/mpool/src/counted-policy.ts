@@ -1,4 +1,5 @@
 import { NONE } from './descriptor.js';
+import { gotByOf } from './link-word.js';
 import { counterLayout, mpoolLayout } from './mpool.layout.js';
 import type { Policy, SlowCounts } from './policy.js';
 import { PolicyLayer } from './policy-layer.js';
@@ -50,7 +51,7 @@ export class CountedPolicy extends PolicyLayer {
 
   override give(descriptor: number): boolean {
     const { format, me, platform, regions, words } = this.#pool;
-    const gotBy = words[regions.links + format.slotOf(descriptor)]!;
+    const gotBy = gotByOf(words[regions.links + format.slotOf(descriptor)]!);
     if (!this.inner.give(descriptor)) return false;
     addWide(words, this.#row + putLow, 1);
     if (gotBy !== me.id) addWide(words, this.#row + acrossLow, 1);

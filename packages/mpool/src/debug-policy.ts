@@ -4,7 +4,8 @@ import { type Damage, type DamageKind, noteDamage } from './damage-log.js';
 import { NONE } from './descriptor.js';
 import { ExactPolicy } from './exact-policy.js';
 import type { WatchedElements } from './guarded-elements.js';
-import { idOfLease, isHeldIn, LEASE, leaseWord } from './lease.js';
+import { takeOver } from './hand-over.js';
+import { idOfLease, isHeldIn } from './lease.js';
 import { NOTE_PLACE } from './mpool.layout.js';
 import type { Policy } from './policy.js';
 import type { PoolWords } from './pool-words.js';
@@ -80,14 +81,11 @@ export class DebugPolicy extends ExactPolicy {
 
   /** Makes this thread the holder of what is held. Returns who was; 0 where the slot came back meanwhile. */
   #takeOver(slot: number, generation: number): number {
-    const { me, platform, regions, words } = this.pool;
+    const { me } = this.pool;
     const lease = this.pool.lease(slot);
     const holder = idOfLease(lease);
     if (!isHeldIn(lease, generation)) return 0;
-    if (holder === me.id) return holder;
-    const mine = leaseWord(generation, LEASE.held, me.id);
-    const taken = platform.atomics.compareExchange(words, regions.leases + slot, lease, mine) === lease;
-    return taken ? holder : 0;
+    return holder === me.id || takeOver(this.pool, slot, lease) ? holder : 0;
   }
 
   /** What is got here was written after it was put: it goes back, clean, and who got it is told. */

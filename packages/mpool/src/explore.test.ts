@@ -1,6 +1,7 @@
 import { exploreTests } from '@heddle/explore/vitest';
+import lanes from './lanes.explore.js';
 import models from './pool.explore.js';
 import story from './pool-story.explore.js';
 import users from './pool-users.explore.js';
 
-exploreTests([...story, ...models, ...users]);
+exploreTests([...story, ...models, ...lanes, ...users]);

@@ -1,4 +1,5 @@
 import { idOfLease, isHeldIn } from './lease.js';
+import { gotByOf } from './link-word.js';
 import type { PoolWords } from './pool-words.js';
 import type { Shard } from './shard.js';
 
@@ -26,7 +27,7 @@ export function giveNow(pool: PoolWords, shards: readonly Shard[], descriptor: n
     const lease = words[regions.leases + slot]!;
     const governed = isHeldIn(lease, generation) && (idOfLease(lease) & (shards.length - 1)) === shard.number;
     if (governed) {
-      const gotBy = words[regions.links + slot]!;
+      const gotBy = gotByOf(words[regions.links + slot]!);
       shard.free(slot, format.next(generation));
       shard.countPut(1, gotBy === me.id ? 0 : 1);
     }

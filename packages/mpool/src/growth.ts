@@ -186,6 +186,7 @@ export class Growth {
     const { atomics } = this.#pool.platform;
     const { words } = this.#pool;
     const dropped: Chunk[] = [];
+    for (const shard of shards) shard.returns.drain();
     for (let chunks = this.chunks(0), last = chunks.pop(); last; last = chunks.pop()) {
       if (!this.#toShardZero(last)) break;
       if (dropped.length === 0) atomics.add(words, shrinks, 1);

@@ -1,5 +1,6 @@
 import { idOf } from '@heddle/memory';
 import { generationOfLease, idOfLease, LEASE, leaseWord, stateOfLease } from './lease.js';
+import { gotByOf, linkWord } from './link-word.js';
 import type { PoolWords } from './pool-words.js';
 
 /** What came of giving a descriptor away: `gone` where the receiver is no more and the giver holds it still. */
@@ -36,17 +37,34 @@ export function detach(pool: PoolWords, descriptor: number, to: number): HandOve
  * Makes this thread the holder of a descriptor that was given away to it, or to anyone. Of several that try, one
  * succeeds.
  *
- * Cost: 1 load, 1 CAS.
+ * Cost: 1 load, 1 CAS; where the pool has magazines 1 CAS more.
  *
  * @returns false where it was not given away, or not to this thread. Nothing has changed then.
  */
 export function adopt(pool: PoolWords, descriptor: number): boolean {
-  const { format, me, regions, words } = pool;
+  const { format, me } = pool;
   const slot = format.slotOf(descriptor);
   const lease = pool.lease(slot);
   if (generationOfLease(lease) !== format.generationOf(descriptor)) return false;
   const state = stateOfLease(lease);
   if (state !== LEASE.detached && !(state === LEASE.sent && idOfLease(lease) === me.id)) return false;
-  const held = leaseWord(format.generationOf(descriptor), LEASE.held, me.id);
-  return pool.platform.atomics.compareExchange(words, regions.leases + slot, lease, held) === lease;
+  return takeOver(pool, slot, lease);
+}
+
+/**
+ * Makes this thread the holder of a slot whose lease word was `lease`; false where it has changed.
+ *
+ * Where there are lanes, the way to the holder changes too. It is read before, so that changing it fails where another
+ * thread puts the descriptor meanwhile, which it must not.
+ *
+ * Cost, in Atomics calls: 1 CAS; where the pool has magazines 1 CAS more.
+ */
+export function takeOver(pool: PoolWords, slot: number, lease: number): boolean {
+  const { me, regions, words } = pool;
+  const { atomics } = pool.platform;
+  const link = pool.shape.seats > 0 ? words[regions.links + slot]! : 0;
+  const held = leaseWord(generationOfLease(lease), LEASE.held, me.id);
+  if (atomics.compareExchange(words, regions.leases + slot, lease, held) !== lease) return false;
+  if (link !== 0) atomics.compareExchange(words, regions.links + slot, link, linkWord(gotByOf(link), me.id));
+  return true;
 }

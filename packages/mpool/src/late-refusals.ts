@@ -3,7 +3,7 @@ import type { PoolWords } from './pool-words.js';
 
 const { refusals, lateRefusals, lateLog } = mpoolLayout.offsets;
 
-/** A put that was refused only when it was sent off, since another thread had put the same descriptor. */
+/** A put that was refused only when it was collected, since another thread had put the same descriptor. */
 export interface LateRefusal {
   readonly descriptor: number;
   /** Id of the thread that put it. */

@@ -28,7 +28,8 @@ export type LeaseState = keyof typeof LEASE;
 const ID_BITS = 10;
 const STATE_BITS = 3;
 const ID_MASK = 2 ** ID_BITS - 1;
-const STATE_MASK = 2 ** STATE_BITS - 1;
+/** Every bit of a state. */
+export const STATE_MASK = 2 ** STATE_BITS - 1;
 const GENERATION_SHIFT = ID_BITS + STATE_BITS;
 const HELD_BITS = LEASE.held << ID_BITS;
 

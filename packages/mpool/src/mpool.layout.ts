@@ -1,6 +1,9 @@
 import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/memory';
 import { USER_WORDS } from './pool-users.layout.js';
 
+/** Most threads that have a magazine each. */
+export const MAX_SEATS = 64;
+
 /** Entries of the log of late refusals: a power of two. */
 export const LATE_LOG_ENTRIES = 8;
 
@@ -13,10 +16,10 @@ export const DAMAGE_WORDS = 4;
  * A pool in its segment:
  *
  * ```
- *  | header | shards | seats | leases | links | chunk table | lock | notes | counters |    chunk        chunk ...
- *    fixed    2 lines  lines   a word   a word  8 words a            only where they    ranges of the segment, taken
- *             each     each    a slot   a slot  chunk                are asked for      as the pool grows:
- *                                                                                       | pad | slot | slot | ...
+ *  | header | shards | seats | lanes | leases | links | chunk table | lock | notes | counters |    chunk        chunk ...
+ *    fixed    3 lines  lines   lines   a word   a word  8 words a            only where they    ranges of the segment,
+ *             each     each    each    a slot   a slot  chunk                are asked for      taken as the pool grows:
+ *                                                                                               | pad | slot | slot | ...
  * ```
  */
 export const mpoolLayout = defineLayout('mpool', 1, {
@@ -28,6 +31,8 @@ export const mpoolLayout = defineLayout('mpool', 1, {
   seats: field('creator'),
   /** Slots that a magazine holds at most, and a batch of puts likewise. */
   magazine: field('creator'),
+  /** Puts that a return lane has room for. */
+  laneSlots: field('creator'),
   /** Elements that can be out in any case. */
   maxElems: field('creator'),
   /** `maxElems`, and what magazines and unsent batches can hold back beyond it. */
@@ -108,9 +113,22 @@ export const shardLayout = defineLayout('mpool-shard', 1, {
   acrossHigh: field('latch holder'),
   /** Slots that came back from dead threads, wraps at 2^32. */
   recovered: field('latch holder'),
+  /** A bit for each seat whose lane to this shard is in use. */
+  lanes: field('putters', MAX_SEATS / 32),
 });
 
-/** A seat: the puts of one thread that are not sent off yet. Descriptors follow, as many as a magazine holds. */
+/** A return lane from a seat to a shard: {@link Shape.laneSlots} descriptors follow. Positions run freely. */
+export const laneLayout = defineLayout('mpool-lane', 1, {
+  /** Up to where puts are published. */
+  tail: field('putter'),
+  /** Up to where they were collected. */
+  head: field('latch holder'),
+});
+
+/**
+ * A seat: the puts of one thread that are not sent off yet. As many descriptors follow as a magazine holds, and for each
+ * shard up to where the lane to it is written.
+ */
 export const seatLayout = defineLayout('mpool-seat', 1, {
   token: field('anyone'),
   count: field('owner'),
@@ -164,6 +182,8 @@ export interface Shape {
   readonly shards: number;
   readonly seats: number;
   readonly magazine: number;
+  /** A power of two, at least as many as a magazine. */
+  readonly laneSlots: number;
   readonly slotCapacity: number;
   readonly maxChunks: number;
   /** Words of the lock of policy `locked`, where it is not a latch. */
@@ -178,6 +198,9 @@ export interface Regions {
   readonly seats: number;
   /** Words of a seat. */
   readonly seatWords: number;
+  readonly lanes: number;
+  /** Words of a lane. */
+  readonly laneWords: number;
   readonly leases: number;
   readonly links: number;
   readonly chunks: number;
@@ -190,10 +213,13 @@ export interface Regions {
 const LINE_WORDS = LINE_BYTES / WORD_BYTES;
 
 export function regionsOf(shape: Shape): Regions {
-  const { shards, seats, magazine, slotCapacity, maxChunks, lockWords, noteWords, counterRows } = shape;
+  const { shards, seats, magazine, laneSlots, slotCapacity, maxChunks } = shape;
+  const { lockWords, noteWords, counterRows } = shape;
   const seatsAt = mpoolLayout.wordCount + shards * shardLayout.wordCount;
-  const seatWords = seatLayout.wordCount + roundUp(magazine, LINE_WORDS);
-  const leases = seatsAt + seats * seatWords;
+  const seatWords = seatLayout.wordCount + roundUp(magazine + shards, LINE_WORDS);
+  const lanes = seatsAt + seats * seatWords;
+  const laneWords = laneLayout.wordCount + roundUp(laneSlots, LINE_WORDS);
+  const leases = lanes + seats * shards * laneWords;
   // A word for each slot that a descriptor can name, there or not, so that a put need not ask which there are.
   const links = leases + roundUp(1 << (32 - Math.clz32(slotCapacity - 1)), LINE_WORDS);
   const chunks = links + roundUp(slotCapacity, LINE_WORDS);
@@ -201,6 +227,6 @@ export function regionsOf(shape: Shape): Regions {
   const notes = lock + roundUp(lockWords, LINE_WORDS);
   const counters = notes + roundUp(slotCapacity * noteWords, LINE_WORDS);
   const end = counters + counterRows * counterLayout.wordCount;
-  const tables = { shards: mpoolLayout.wordCount, seats: seatsAt, seatWords, leases, links, chunks };
-  return { ...tables, lock, notes, counters, end };
+  const early = { shards: mpoolLayout.wordCount, seats: seatsAt, seatWords, lanes, laneWords };
+  return { ...early, leases, links, chunks, lock, notes, counters, end };
 }

@@ -447,6 +447,69 @@ it('PL-06 lets one thread have the nominal capacity, whatever idle threads keep 
   segment.detach();
 });
 
+it('lets threads that follow each other put through the lane of one seat, and closes with puts underway', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 64, magazine: 4, threads: 2 });
+  let put = 0;
+  for (let restart = 0; restart < 8; restart++) {
+    const helper = new Helper(pool);
+    // More than a lane has room for, and a batch that is not full.
+    const descriptors = Array.from({ length: 27 }, () => pool.get({ timeout: 0 }));
+    await helper.ask({ do: 'put', descriptors });
+    put += descriptors.length;
+    await helper.end('terminate');
+    expect(pool.audit()).toMatchObject({
+      outstanding: 0,
+      unsent: 0,
+      put,
+      putAcrossThreads: put,
+      refused: 0,
+      consistent: true,
+    });
+  }
+  const helper = new Helper(pool);
+  await helper.ask({ do: 'put', descriptors: Array.from({ length: 7 }, () => pool.get({ timeout: 0 })) });
+  // Nobody has collected these: they are put all the same.
+  pool.close();
+  expect(pool.closed).toBe(true);
+  await helper.end('terminate');
+  segment.detach();
+});
+
+it('PL-03 names who put what another thread has put already, at the latest when it is collected', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 32, magazine: 4, threads: 4 });
+  const helpers = [new Helper(pool), new Helper(pool)];
+  const [first, second] = helpers as [Helper, Helper];
+  // Both have put this slot before, so neither looks at it closely.
+  let descriptor = pool.get();
+  const { offset } = { offset: pool.offset(descriptor) };
+  for (const helper of helpers) {
+    await helper.ask({ do: 'put', descriptors: [descriptor] });
+    await helper.ask({ do: 'flush' });
+    pool.audit();
+    const got: number[] = [];
+    pool.getMany(32, got);
+    descriptor = got.find((one) => pool.offset(one) === offset)!;
+    expect(descriptor).toBeDefined();
+    pool.putMany(got.filter((one) => one !== descriptor));
+  }
+  await first.ask({ do: 'put', descriptors: [descriptor] });
+  await first.ask({ do: 'flush' });
+  const { threadId } = await second.ask({ do: 'put', descriptors: [descriptor] });
+  await second.ask({ do: 'flush' });
+  expect(pool.audit()).toMatchObject({
+    outstanding: 0,
+    putTwice: [{ descriptor, threadId }],
+    consistent: true,
+  });
+  await expect(second.ask({ do: 'put', descriptors: [descriptor] })).rejects.toMatchObject({
+    code: 'ERR_HEDDLE_STALE_DESCRIPTOR',
+  });
+  for (const helper of helpers) await helper.worker.terminate();
+  segment.detach();
+});
+
 it('wakes a thread that blocks when the holder dies that it waits for, by the janitor', async () => {
   const segment = Segment.create({ byteLength: 2 ** 22, janitor: true });
   const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 1 });

@@ -224,6 +224,9 @@ export class Mpool extends OpenPool {
   /**
    * Puts an element back, on any thread. Its descriptor, and views of it, must not be used any more.
    *
+   * What another thread has put already may be found out only when this put is collected: `audit().putTwice` names
+   * it. With `exact: true` it is refused here.
+   *
    * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` for what was put already, `ERR_HEDDLE_BAD_DESCRIPTOR` for a
    *   number that this pool did not give, `ERR_HEDDLE_NOT_HOLDER` for one that was sent to another thread. Nothing
    *   has changed then.

@@ -26,6 +26,7 @@ export function writeHeader(words: Int32Array, plan: PoolPlan, made: Made): void
   words[at.shards] = plan.shape.shards;
   words[at.seats] = plan.shape.seats;
   words[at.magazine] = plan.shape.magazine;
+  words[at.laneSlots] = plan.shape.laneSlots;
   words[at.maxElems] = plan.maxElems;
   words[at.slotCapacity] = plan.shape.slotCapacity;
   words[at.maxChunks] = plan.shape.maxChunks;
@@ -67,6 +68,7 @@ export function readHeader(words: Int32Array): PoolPlan {
       shards: words[at.shards]!,
       seats: words[at.seats]!,
       magazine: words[at.magazine]!,
+      laneSlots: words[at.laneSlots]!,
       slotCapacity: words[at.slotCapacity]!,
       maxChunks: words[at.maxChunks]!,
       lockWords: words[at.lockWords]!,

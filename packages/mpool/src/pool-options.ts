@@ -2,7 +2,7 @@ import { LOCK_KINDS, lockWordCount } from '@heddle/lock';
 import { MAX_THREADS } from '@heddle/memory';
 import { MAX_SLOTS } from './descriptor.js';
 import { chunkSteps, type GrowthParameters, mostElemsOfChunk, strideOf } from './growth-arithmetic.js';
-import { NOTE_PLACE, NOTE_WORDS, PLACE_WORDS, type Shape } from './mpool.layout.js';
+import { MAX_SEATS, NOTE_PLACE, NOTE_WORDS, PLACE_WORDS, type Shape } from './mpool.layout.js';
 import type { PolicyName } from './policy.js';
 import { POLICIES } from './policy.js';
 import type { SlotHooks } from './slot-hooks.js';
@@ -14,7 +14,8 @@ const DEFAULT_MAX_CHUNK_BYTES = 128 * 1024 * 1024;
 const DEFAULT_ALIGN = 64;
 const DEFAULT_THREADS = 8;
 const DEFAULT_MAGAZINE = 32;
-const MAX_MAGAZINES = 64;
+/** Batches of puts that a return lane has room for. */
+const BATCHES_PER_LANE = 4;
 const MAX_MAGAZINE = 1024;
 /** Bytes before and after each element that debug mode watches. */
 const GUARD_BYTES = 64;
@@ -163,13 +164,13 @@ export function planOf(options: MpoolOptions): PoolPlan {
   return { ...parameters, policy, lock, maxElems, exactPut, shape };
 }
 
-type Sharing = Pick<Shape, 'shards' | 'seats' | 'magazine'>;
+type Sharing = Pick<Shape, 'shards' | 'seats' | 'magazine' | 'laneSlots'>;
 
-const NO_SHARING: Sharing = { shards: 1, seats: 0, magazine: 0 };
+const NO_SHARING: Sharing = { shards: 1, seats: 0, magazine: 0, laneSlots: 0 };
 
 /** How many lists and magazines, of which size. */
 function sharingOf(options: MpoolOptions, maxElems: number): Sharing {
-  const threads = wholeNumber('threads', options.threads ?? DEFAULT_THREADS, 1, MAX_MAGAZINES);
+  const threads = wholeNumber('threads', options.threads ?? DEFAULT_THREADS, 1, MAX_SEATS);
   const standard = Math.min(DEFAULT_MAGAZINE, Math.floor(maxElems / (8 * threads)));
   const magazine = wholeNumber(
     'magazine',
@@ -185,7 +186,8 @@ function sharingOf(options: MpoolOptions, maxElems: number): Sharing {
   // A shard for each thread and one for new slots, rounded up to a power of two. A small pool has one list, so that
   // nobody searches.
   const shards = standard === 0 && magazine === 0 ? 1 : 1 << (32 - Math.clz32(threads));
-  return { shards, seats: magazine === 0 ? 0 : threads, magazine };
+  if (magazine === 0) return { ...NO_SHARING, shards };
+  return { shards, seats: threads, magazine, laneSlots: BATCHES_PER_LANE << (32 - Math.clz32(magazine - 1)) };
 }
 
 function wholeNumber(name: string, value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): number {

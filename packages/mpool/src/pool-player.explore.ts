@@ -7,7 +7,7 @@ import { GetSteps } from './get-steps.js';
 import { type ChunkSource, Growth } from './growth.js';
 import { adopt, detach } from './hand-over.js';
 import { holdingAll } from './holding-all.js';
-import { mpoolLayout, NOTE_WORDS, regionsOf, seatLayout, shardLayout } from './mpool.layout.js';
+import { laneLayout, mpoolLayout, NOTE_WORDS, regionsOf, seatLayout, shardLayout } from './mpool.layout.js';
 import type { Policy } from './policy.js';
 import { withLayers } from './policy-layers.js';
 import { writeHeader } from './pool-header.js';
@@ -49,15 +49,18 @@ export class Subject {
   /** Slots that exist at first. */
   readonly slots: number;
   readonly rangeCount: number;
+  /** How many of these are in use. */
+  readonly boxes: number;
   /** A word for each id: how many recoveries of it were begun. */
   readonly recoveries: number;
   /** A word for each slot in place of its memory: poisoned, or what its holder wrote. */
   readonly contents: number;
 
-  constructor(name: string, plan: PoolPlan, slots: number) {
+  constructor(name: string, plan: PoolPlan, slots: number, boxes = 1) {
     this.name = name;
     this.plan = plan;
     this.slots = slots;
+    this.boxes = boxes;
     // One more than can count, so that threads can grow at the same time.
     this.rangeCount = plan.shape.maxChunks + (slots < plan.shape.slotCapacity ? 1 : 0);
     this.dead = regionsOf(plan.shape).end;
@@ -72,13 +75,13 @@ export class Subject {
   /** What every model says. */
   get base() {
     const { shape } = this.plan;
-    const { shards, seats, seatWords, leases, links, chunks, notes } = regionsOf(shape);
+    const { shards, seats, seatWords, lanes, laneWords, leases, links, chunks, notes } = regionsOf(shape);
     const place = (
       count: number,
       at: number,
       step: number,
       label: string,
-      layout: typeof shardLayout | typeof seatLayout,
+      layout: typeof shardLayout | typeof seatLayout | typeof laneLayout,
     ) => Array.from({ length: count }, (_, i) => ({ layout, at: at + i * step, label: `${label} ${i}` }));
     return {
       words: this.words,
@@ -86,6 +89,7 @@ export class Subject {
         { layout: mpoolLayout, at: 0, label: 'pool' },
         ...place(shape.shards, shards, shardLayout.wordCount, 'shard', shardLayout),
         ...place(shape.seats, seats, seatWords, 'seat', seatLayout),
+        ...place(shape.seats * shape.shards, lanes, laneWords, 'lane', laneLayout),
       ],
       names: {
         lease: [leases, shape.slotCapacity] as const,
@@ -154,8 +158,10 @@ export class Subject {
     const { pool, shards } = this.over(words, first + run, platform);
     for (const id of gone) atomics.store(words, this.dead + id, 1);
     for (const id of gone) recoverPool(pool, shards, { id, token: id });
-    atomics.compareExchange(words, this.mail, 0, -1);
-    atomics.notify(words, this.mail);
+    for (let box = 0; box < this.boxes; box++) {
+      atomics.compareExchange(words, this.mail + box, 0, -1);
+      atomics.notify(words, this.mail + box);
+    }
     // What the segment does: memory that belongs to the dead thread and to no structure.
     for (let range = 0; range < this.rangeCount; range++) {
       const word = atomics.load(words, this.ranges + range);
@@ -393,6 +399,21 @@ export function sharded(slots: number, magazine: number, options: Partial<MpoolO
     `sharded by ${magazine}${more.join('')}`,
     { ...plan, elemsPerChunk: slotCapacity, shape },
     slotCapacity,
+  );
+}
+
+/**
+ * The same with lanes of `laneSlots` puts, and no slots beyond `slots`: so what magazines hold back is missed, and lanes
+ * become full.
+ */
+export function laned(slots: number, magazine = 1, laneSlots = magazine, boxes = 2): Subject {
+  const { name, plan } = sharded(slots, magazine);
+  const shape = { ...plan.shape, laneSlots, slotCapacity: slots };
+  return new Subject(
+    `${name}, lanes of ${laneSlots}`,
+    { ...plan, elemsPerChunk: slots, shape },
+    slots,
+    boxes,
   );
 }
 

@@ -30,17 +30,26 @@ export function recoverPool(
   for (const shard of shards) shard.recover(dead.token);
   for (const seat of Seat.all(pool)) {
     if (seat.owner() !== dead.token) continue;
-    for (const descriptor of seat.pending()) giveNow(pool, shards, descriptor);
+    for (const lane of seat.lanes()) lane.publishAll();
+    // Before the seat is somebody else's.
+    holdingAll(shards, () => drain(shards));
+    for (const descriptor of seat.own()) giveNow(pool, shards, descriptor);
     seat.leave(dead.token);
   }
   undoPuts(pool, dead.id);
   // All latches: what is held and listed holds still, but for what a receiver adopts.
   const home = shards[dead.id & (shards.length - 1)]!;
   holdingAll(shards, () => {
+    // Puts that are underway are done first: they are no leases of the dead any more.
+    drain(shards);
     const slots = pool.slotCount();
     for (let slot = 0; slot < slots; slot++) bringBack(pool, home, slot, dead.id);
   });
   pool.wakeAll();
+}
+
+function drain(shards: readonly Shard[]): void {
+  for (const shard of shards) shard.returns.drain();
 }
 
 function bringBack(pool: PoolWords, home: Shard, slot: number, deadId: number): void {

@@ -18,7 +18,7 @@ interface Holder {
  * The words of a pool as one thread sees them: where its parts lie, and the word that getters sleep on.
  *
  * **Ordering** of sleeping: W1: a getter marks the wakeup word, then looks for slots under the latches ↔ a putter
- * frees a slot under its latch, then reads the wakeup word. One of the two sees the other. A putter that finds the
+ * frees a slot under its latch, or publishes its put in a lane, then reads the wakeup word. One of the two sees the other. A putter that finds the
  * mark moves the sequence on, which clears the mark, and wakes all.
  */
 export class PoolWords {

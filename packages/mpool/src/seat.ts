@@ -1,3 +1,4 @@
+import { Lane } from './lane.js';
 import { seatLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
 
@@ -6,18 +7,21 @@ const { token, count } = seatLayout.offsets;
 /**
  * The place of one thread in a pool: the puts that it has not sent off yet, where recovery finds them.
  *
- * **Layout**: {@link seatLayout}, then as many descriptors as a magazine has slots.
+ * **Layout**: {@link seatLayout}; as many descriptors as a magazine has slots, puts of what the thread's own shard
+ * governs; for each shard up to where the {@link Lane} to it is written, puts of what others govern.
  *
  * **States**: token 0, free; else taken, and the first `count` entries are puts that are not sent off.
  *
  * **Ownership**: `token` by CAS; the rest by the thread that has the seat, and after its death by who recovers it.
  *
- * **One commit** a put: the store of `count`. It is a plain one: nobody reads it while the thread lives.
+ * **One commit** a put: the store of `count`, or of the word of its lane. It is a plain one: nobody relies on it while
+ * the thread lives.
  *
  * **Death** leaves puts that nobody has checked. Recovery puts them again: those that had been sent off already are
  * stale and fall away.
  */
 export class Seat {
+  readonly number: number;
   /** Index of the first entry. */
   readonly entries: number;
   /** Index of the word that says how many entries there are. */
@@ -27,6 +31,7 @@ export class Seat {
 
   constructor(pool: PoolWords, number: number) {
     this.#pool = pool;
+    this.number = number;
     this.#base = pool.regions.seats + number * pool.regions.seatWords;
     this.count = this.#base + count;
     this.entries = this.#base + seatLayout.wordCount;
@@ -51,18 +56,27 @@ export class Seat {
     return this.#pool.platform.atomics.load(this.#pool.words, this.#base + token);
   }
 
-  /** The puts that are not sent off. Only for its thread, or after its death. */
-  pending(): number[] {
+  /** The puts that its shard governs and that are not sent off. Only after the death of its thread. */
+  own(): number[] {
     const { words } = this.#pool;
     return Array.from({ length: words[this.count]! }, (_, i) => words[this.entries + i]!);
   }
 
-  /** The same for a thread that lives: as they were read, one by one. */
-  pendingNow(): number[] {
+  /** All puts of a living thread that are not sent off: as they were read, one by one. */
+  unsent(): number[] {
     const { atomics } = this.#pool.platform;
     const { words } = this.#pool;
     const length = Math.min(atomics.load(words, this.count), this.#pool.shape.magazine);
-    return Array.from({ length }, (_, i) => atomics.load(words, this.entries + i));
+    const own = Array.from({ length }, (_, i) => atomics.load(words, this.entries + i));
+    return own.concat(...this.lanes().map((lane) => lane.unsent()));
+  }
+
+  /** Its lane to each shard. */
+  lanes(): Lane[] {
+    return Array.from(
+      { length: this.#pool.shape.shards },
+      (_, shard) => new Lane(this.#pool, this.number, shard),
+    );
   }
 
   /** Makes it free, where it is still that thread's. Its puts must be sent off. */
@@ -71,4 +85,9 @@ export class Seat {
     this.#pool.words[this.count] = 0;
     this.#pool.platform.atomics.compareExchange(this.#pool.words, this.#base + token, ownerToken, 0);
   }
+}
+
+/** Every put that a thread has not sent off. */
+export function unsentPuts(pool: PoolWords): number[] {
+  return Seat.all(pool).flatMap((seat) => (seat.owner() === 0 ? [] : seat.unsent()));
 }

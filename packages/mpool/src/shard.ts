@@ -2,8 +2,10 @@ import { NONE } from './descriptor.js';
 import type { Guard } from './guard.js';
 import { Latch } from './latch.js';
 import { generationOfLease, idOfLease, LEASE, leaseWord, stateOfLease } from './lease.js';
+import { linkWord } from './link-word.js';
 import { shardLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
+import { Returns } from './returns.js';
 import { addWide, readWide } from './wide-word.js';
 
 const { latch, head, putLow, acrossLow, recovered } = shardLayout.offsets;
@@ -20,7 +22,7 @@ export interface ShardCounts {
  * A free list and the latch that guards it.
  *
  * **Layout**: {@link shardLayout}. The list is linked through the link words of the slots: next slot + 1, 0 at the
- * end. While a slot is out its link word names the thread that got it.
+ * end. While a slot is off the list its link word says where it came from, `link-word.ts`.
  *
  * **Invariant**: a slot is on the list of shard n exactly if its lease word says free, shard n.
  *
@@ -42,6 +44,8 @@ export class Shard {
   readonly #leases: number;
   readonly #guard: Guard;
   readonly #repair: () => void;
+  /** The puts that reach it by lanes. The latch must be held. */
+  readonly returns: Returns;
 
   /**
    * @param guard what guards it, a {@link Latch} unless told otherwise.
@@ -56,8 +60,10 @@ export class Shard {
     this.#leases = pool.regions.leases;
     const { words, me, isAlive, platform, spins } = pool;
     this.#guard = guard ?? new Latch(words, this.#base + latch, me.token, isAlive, platform, spins);
+    this.returns = new Returns(pool, this);
     this.#repair = () => {
       alsoRepair?.();
+      this.returns.skipDone();
       this.relink();
     };
   }
@@ -89,7 +95,7 @@ export class Shard {
     const slot = first - 1;
     const next = words[this.#links + slot]!;
     const generation = generationOfLease(words[this.#leases + slot]!);
-    words[this.#links + slot] = threadId;
+    words[this.#links + slot] = linkWord(threadId, threadId);
     words[this.#leases + slot] = leaseWord(generation, state, threadId);
     words[this.#base + head] = next;
     return this.#pool.format.descriptor(slot, generation);

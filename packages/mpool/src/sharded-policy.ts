@@ -1,48 +1,64 @@
 import { NONE } from './descriptor.js';
 import { giveNow } from './give-now.js';
 import type { Growth } from './growth.js';
-import { noteLateRefusal } from './late-refusals.js';
-import { generationBits, idOfLease, isHeldIn, LEASE, leaseWord } from './lease.js';
+import { Lane } from './lane.js';
+import { descriptorOfLease, generationBits, LEASE, leaseWord, stateOfLease } from './lease.js';
+import { holderHintOf } from './link-word.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { Policy, SlowCounts } from './policy.js';
 import { type PoolWords, SLEEPERS } from './pool-words.js';
+import type { Magazine } from './returns.js';
 import { Seat } from './seat.js';
 import type { Shard } from './shard.js';
 import { TurnEnd } from './turn-end.js';
 
 const { closed, closedHint, wakeup } = mpoolLayout.offsets;
 
-/** How often a put looks for the latch that governs a lease, while others hand the slot on. */
-const GOVERNOR_TRIES = 8;
+/** Bits of the largest descriptor. */
+const MOST = 2 ** 31 - 1;
+const SIGN = -(2 ** 31);
+
+const NONE_YET: Int32Array = new Int32Array(0);
 
 /**
- * A free list for each thread, and a magazine before it, so that most gets and puts touch no word that another
- * thread writes.
+ * A free list for each thread, a magazine before it, and return lanes to it, so that most gets and puts touch no word
+ * that another thread writes.
  *
  * ```
- *            get                                    put
- *             |                                      |
- *      [ magazine ]  up to n slots, cached    [ seat ]  up to n puts, not sent off
- *             ^        n at a time                   |  n at a time, each to the shard of who got it
- *             |                                      v
- *      [ shard of this thread ] <-------------- checked under the shard's latch: generation, and held
+ *            get                              put
+ *             |                    got here /     \ got elsewhere
+ *      [ magazine ]                 [ seat ]       [ lane to the shard of who got it ]
+ *             ^  up to n, cached        |  up to n, unsent      |  published up to n at a time
+ *             |                         v                       v
+ *             +------------- collected under the shard's latch: generation, and held
+ *             |                                                 |  where the lane is full, or the magazine
+ *      [ shard of this thread ] <-------------------------------+
  *             ^
- *             | when it is empty, and where no other has any: growth
- *      [ shard 0: new slots ] [ shards of other threads ]
+ *             | when both are empty, and where no other has any: growth
+ *      [ shard 0: new slots ] [ shards of other threads, and the lanes to them ]
  * ```
  *
- * **States** of a slot are those of its lease word: free → cached → held → free. Cached and held by thread t are
- * governed by the latch of t's shard, and by nothing else: two threads that put one descriptor meet there, the first
- * has put it, the second is stale and logged. Cached → held is a plain store of the thread itself.
+ * **States** of a slot are those of its lease word: free → cached → held → free or cached. Cached and held by thread t
+ * are governed by the latch of t's shard, and by nothing else: two threads that put one descriptor meet there, the put
+ * that is collected first has put it, the other is stale and logged. Cached → held is a plain store of the thread itself.
+ *
+ * **Who collects** is whoever holds the latch: the thread itself when its magazine is empty, another one that needs slots,
+ * a putter that finds its lane full, recovery, audit, close. None of them waits for the thread whose shard it is.
+ *
+ * **What a put looks at**: of what was got here, the lease word. Of what was got elsewhere only what this thread itself
+ * knows: a descriptor that is newer than what it last put of that slot goes into the lane. Anything else is compared with
+ * the lease word.
  *
  * **Ownership**: the magazine is private memory of its thread; that its slots are cached stands in their lease words.
  *
- * **Capacity**: what magazines and seats can hold back, `seats * 2 * n`, is counted beyond `maxElems`. So whenever
- * fewer than `maxElems` are out, a slot is on some list, and whoever puts it there wakes who sleeps.
+ * **Capacity**: what magazines and unsent puts can hold back, `seats * 2 * n`, is counted beyond `maxElems`. So whenever
+ * fewer than `maxElems` are out, a slot is on some list or published in some lane, and whoever puts it there wakes who
+ * sleeps.
  *
- * **Death** of a thread: its leases are freed one by one, the puts in its seat are sent off.
+ * **Death** of a thread: its leases are freed one by one, its unsent puts are sent off.
  *
- * **Cost**, in Atomics calls: `take` 0, and 2 once in n times; `give` 0, and 3 a shard once in n times.
+ * **Cost**, in Atomics calls: `take` 0, and 3 once in n times, 2 more a lane that has something; `give` 0, and once in n
+ * times 3 for what was got here, 2 and a lane more than one for what was got elsewhere.
  *
  * **When not to use it**: where elements are few and each one counts. A pool that is small for its number of threads
  * has n = 0: it is exact, and each operation takes a latch.
@@ -51,36 +67,48 @@ export class ShardedPolicy implements Policy {
   readonly #pool: PoolWords;
   readonly #growth: Growth;
   readonly #shards: readonly Shard[];
-  readonly #words: Int32Array;
-  readonly #leases: number;
-  readonly #links: number;
-  readonly #id: number;
   readonly #ownShard: Shard;
-  /** The number of shards is a power of two. */
-  readonly #shardMask: number;
-  readonly #slotBits: number;
-  readonly #slotMask: number;
-  readonly #generationMask: number;
-  /** Lease words of this thread without their generation. */
-  readonly #cached: number;
-  readonly #held: number;
   readonly #seat: Seat | undefined;
-  /** Slots that the magazine, and puts that the seat, may hold. */
-  readonly #limit: number;
+  // Fields that begin with a value of their own kind: the engine checks the kind of others at each use.
+  #words: Int32Array = NONE_YET;
+  #leases = 0;
+  #links = 0;
+  #id = 0;
+  #ownNumber = 0;
+  /** The number of shards is a power of two. */
+  #shardMask = 0;
+  #slotBits = 0;
+  #slotMask = 0;
+  /** Lease word of this thread without its generation. */
+  #held = 0;
   /** Descriptors of cached slots. */
-  readonly #magazine: Int32Array;
+  #magazine: Int32Array = NONE_YET;
   #top = 0;
-  /** A private copy of what is in the seat. */
-  readonly #puts: Int32Array;
-  #pending = 0;
+  /** Slots that the magazine, and puts that the seat, may hold. */
+  #limit = 0;
+  #caches: Magazine = { slots: NONE_YET, marks: NONE_YET };
+  /** Where in the seat puts are that the own shard governs, and how many stands. */
+  #puts = 0;
+  #countIndex = 0;
+  #ownPuts = 0;
+  /** How many puts may wait in the seat, less those that wait in lanes. */
+  #ownLimit = 0;
   /**
-   * Of each slot whose put is not sent off, the complement of its descriptor, else 0: so that this thread's second put
-   * is refused at once. Memory that is not touched is not taken.
+   * Of each slot what this thread did with it last: its descriptor since it was cached here, the same with the sign set
+   * since it was put here, 0 for nothing. What is put and is neither got here nor newer than what was put here is looked
+   * at closely. Memory that is not touched is not taken.
    */
-  readonly #putOf: Int32Array;
+  #marks: Int32Array = NONE_YET;
+  /** The lanes of this thread by their shards, made when they are first used, and the same in a row. */
+  readonly #lanes: (Lane | undefined)[];
+  readonly #opened: Lane[] = [];
   #counts: SlowCounts | undefined;
-  /** How many pending puts ask for more than to be noted: 1, or the limit once the end of the turn is awaited. */
-  #noticeAt = 1;
+  /**
+   * How many puts in the seat ask for more than to be noted: as many as may wait, once the end of the turn is awaited;
+   * before that each.
+   */
+  #noticeAt = 0;
+  #awaitsTurnEnd = false;
   readonly #turnEnd: TurnEnd;
 
   constructor(pool: PoolWords, growth: Growth, shards: readonly Shard[]) {
@@ -92,22 +120,25 @@ export class ShardedPolicy implements Policy {
     this.#links = pool.regions.links;
     this.#id = pool.me.id;
     this.#shardMask = shards.length - 1;
-    this.#ownShard = shards[this.#id & this.#shardMask]!;
-    this.#generationMask = pool.format.generationMask;
+    this.#ownNumber = this.#id & this.#shardMask;
+    this.#ownShard = shards[this.#ownNumber]!;
     this.#slotBits = pool.format.slotBits;
     this.#slotMask = pool.format.slotMask;
-    // The bits of a lease word without a generation.
-    this.#cached = leaseWord(0, LEASE.cached, pool.me.id);
     this.#held = leaseWord(0, LEASE.held, pool.me.id);
-    this.#seat = pool.shape.magazine > 0 ? Seat.take(pool) : undefined;
-    this.#limit = this.#seat ? pool.shape.magazine : 0;
-    this.#magazine = new Int32Array(this.#limit);
-    this.#puts = new Int32Array(this.#limit);
-    this.#putOf = new Int32Array(this.#limit > 0 ? pool.shape.slotCapacity : 0);
+    this.#lanes = Array.from({ length: shards.length }, () => undefined);
     this.#turnEnd = new TurnEnd(pool, () => {
-      this.#noticeAt = 1;
+      this.#awaitsTurnEnd = false;
+      this.#noticeAt = 0;
       this.#sendOff();
     });
+    this.#seat = pool.shape.magazine > 0 ? Seat.take(pool) : undefined;
+    if (!this.#seat) return;
+    this.#limit = this.#ownLimit = pool.shape.magazine;
+    this.#magazine = new Int32Array(this.#limit);
+    this.#puts = this.#seat.entries;
+    this.#countIndex = this.#seat.count;
+    this.#marks = new Int32Array(pool.shape.slotCapacity);
+    this.#caches = { slots: this.#magazine, marks: this.#marks };
   }
 
   take(): number {
@@ -148,46 +179,112 @@ export class ShardedPolicy implements Policy {
     return NONE;
   }
 
+  /** What is underway to the shard first: so lanes do not fill up while its list is long. */
   #refillFrom(shard: Shard): number {
     shard.acquire();
-    const descriptor = this.#words[closed] === 0 ? shard.lease(LEASE.held, this.#id) : NONE;
-    while (descriptor !== NONE && this.#top < this.#limit) {
-      const more = shard.lease(LEASE.cached, this.#id);
-      if (more === NONE) break;
-      this.#magazine[this.#top++] = more;
+    let descriptor = NONE;
+    if (this.#words[closed] === 0) {
+      if (this.#limit > 0) this.#top = shard.returns.collect(this.#caches, this.#top);
+      else shard.returns.drain();
+      descriptor = this.#top > 0 ? this.#pop() : this.#takeListed(shard);
     }
     shard.release();
     return descriptor;
   }
 
+  #takeListed(shard: Shard): number {
+    const descriptor = shard.lease(LEASE.held, this.#id);
+    if (descriptor !== NONE && this.#limit > 0) this.#marks[descriptor & this.#slotMask] = descriptor;
+    while (descriptor !== NONE && this.#top < this.#limit) {
+      const more = shard.lease(LEASE.cached, this.#id);
+      if (more === NONE) break;
+      this.#marks[more & this.#slotMask] = this.#magazine[this.#top++] = more;
+    }
+    return descriptor;
+  }
+
   give(descriptor: number): boolean {
     const slot = descriptor & this.#slotMask;
-    // A hint: the latch that governs the slot decides when the put is sent off.
-    const lease = this.#words[this.#leases + slot]!;
-    if (!isHeldIn(lease, descriptor >>> this.#slotBits)) return false;
-    if (this.#limit === 0) return giveNow(this.#pool, this.#shards, descriptor);
-    if (this.#putOf[slot] === ~descriptor) return false;
-    this.#putOf[slot] = ~descriptor;
-    const seat = this.#seat!;
-    this.#puts[this.#pending] = descriptor;
-    this.#words[seat.entries + this.#pending] = descriptor;
-    this.#words[seat.count] = ++this.#pending;
-    if (this.#pending >= this.#noticeAt || this.#sleepersHint()) this.#notice();
+    if (
+      this.#marks[slot] !== descriptor ||
+      this.#words[this.#leases + slot] !== (generationBits(descriptor >>> this.#slotBits) | this.#held)
+    ) {
+      return this.#giveOther(descriptor);
+    }
+    // Got here and put here, the common case.
+    this.#giveOwn(descriptor, slot);
     return true;
+  }
+
+  #giveOwn(descriptor: number, slot: number): void {
+    // Where the last puts could not be sent off, on a thread that must not block.
+    if (this.#ownPuts === this.#ownLimit) this.#sendOff();
+    this.#marks[slot] = descriptor | SIGN;
+    this.#words[this.#puts + this.#ownPuts] = descriptor;
+    this.#words[this.#countIndex] = ++this.#ownPuts;
+    if (this.#ownPuts >= this.#noticeAt || this.#sleepersHint()) this.#notice();
   }
 
   /** A full batch, or somebody who sleeps; or the first put of a turn of the event loop. */
   #notice(): void {
-    if (this.#pending === this.#limit || this.#sleepersHint()) {
+    if (this.#ownPuts === this.#ownLimit || this.#sleepersHint()) {
       this.#sendOff();
     } else {
-      this.#noticeAt = this.#limit;
+      this.#noticeAt = this.#ownLimit;
+      this.#awaitsTurnEnd = true;
       this.#turnEnd.arm();
     }
   }
 
+  /** Another thread got it, or it is none to put. */
+  #giveOther(descriptor: number): boolean {
+    const slot = descriptor & this.#slotMask;
+    const newer = (descriptor & MOST) === descriptor && (descriptor | SIGN) > this.#marks[slot]!;
+    if (!newer && !this.#mayGive(descriptor)) {
+      return this.#limit === 0 && giveNow(this.#pool, this.#shards, descriptor);
+    }
+    const shard = holderHintOf(this.#words[this.#links + slot]!) & this.#shardMask;
+    if (shard === this.#ownNumber) {
+      if (!this.#isHeld(descriptor, slot)) return false;
+      this.#giveOwn(descriptor, slot);
+      return true;
+    }
+    // Not a look at the lease word, which the getter is about to change: whoever collects the put decides.
+    if (this.#ownPuts === this.#ownLimit) this.#sendOff();
+    this.#pushTo(shard, descriptor);
+    this.#marks[slot] = descriptor | SIGN;
+    this.#ownLimit--;
+    if (this.#ownPuts >= --this.#noticeAt || this.#sleepersHint()) this.#notice();
+    return true;
+  }
+
+  /** Whether a slot is held, by whomever. A hint: whoever collects the put decides. */
+  #isHeld(descriptor: number, slot: number): boolean {
+    const lease = this.#words[this.#leases + slot]!;
+    return (
+      stateOfLease(lease) === LEASE.held && descriptorOfLease(lease, slot, this.#slotBits) === descriptor
+    );
+  }
+
+  /** For what this thread has put already, or never, or what is no descriptor. */
+  #mayGive(descriptor: number): boolean {
+    const { format } = this.#pool;
+    return (
+      this.#limit > 0 &&
+      format.isDescriptor(descriptor) &&
+      this.#isHeld(descriptor, format.slotOf(descriptor)) &&
+      !this.hasPut(descriptor)
+    );
+  }
+
   hasPut(descriptor: number): boolean {
-    return this.#limit > 0 && this.#putOf[descriptor & this.#slotMask] === ~descriptor;
+    return this.#marks[descriptor & this.#slotMask] === (descriptor | SIGN) && this.#isUnderway(descriptor);
+  }
+
+  /** Whether a put of this thread is not decided yet; else it was one in an earlier life of the descriptor. */
+  #isUnderway(descriptor: number): boolean {
+    for (let i = 0; i < this.#ownPuts; i++) if (this.#words[this.#puts + i] === descriptor) return true;
+    return this.#opened.some((lane) => lane.underway().includes(descriptor));
   }
 
   assertMayUse(): void {}
@@ -205,77 +302,61 @@ export class ShardedPolicy implements Policy {
     this.flush();
   }
 
-  /** Sends the puts in the seat to the shards that govern them, one latch at a time. */
+  /** Does the puts that the own shard governs, and publishes the others. */
   #sendOff(): void {
-    let left = this.#pending;
-    if (left === 0) return;
+    if (this.#ownPuts === 0 && this.#ownLimit === this.#limit) return;
     if (this.#counts) this.#counts.batches++;
-    const most = left + GOVERNOR_TRIES;
-    for (let tries = 0; left > 0; tries++) {
-      const shard = this.#governorOf(this.#words[this.#leases + (this.#puts[0]! & this.#slotMask)]!);
-      // A put whose governor changes time and again is one of a slot that others are using.
-      left = this.#sendTo(shard, left, tries >= most);
-    }
-    this.#pending = 0;
-    this.#words[this.#seat!.count] = 0;
+    if (this.#ownPuts > 0) this.#collectOwn();
+    if (this.#ownLimit < this.#limit) this.#publish();
     this.#pool.wakeSleepers();
   }
 
-  /** Of the first `left` puts, does those that a shard governs. Returns how many are left. */
-  #sendTo(shard: Shard, left: number, dropAll: boolean): number {
-    const words = this.#words;
-    const puts = this.#puts;
-    let others = 0;
-    let recycled = 0;
+  #publish(): void {
+    const isClosed = this.#words[closedHint] !== 0;
+    for (let i = 0; i < this.#opened.length; i++) {
+      const lane = this.#opened[i]!;
+      // Nobody gets from a closed pool, so nobody would collect it.
+      if (isClosed) this.#drain(lane);
+      else lane.publish();
+    }
+    this.#ownLimit = this.#limit;
+    this.#noticeAt = this.#awaitsTurnEnd ? this.#limit : 0;
+  }
+
+  #collectOwn(): void {
+    const shard = this.#ownShard;
     shard.acquire();
     // What others wait for is not kept, and what is closed is not given out.
-    const keep = words[closed] === 0 && !this.#sleepersHint();
-    const room = keep && shard === this.#ownShard ? this.#limit - this.#top : 0;
-    for (let i = 0; i < left; i++) {
-      const descriptor = puts[i]!;
-      const slot = descriptor & this.#slotMask;
-      const generation = descriptor >>> this.#slotBits;
-      if (
-        recycled < room &&
-        words[this.#leases + slot] === (generationBits(generation) | this.#held) &&
-        words[this.#links + slot] === this.#id
-      ) {
-        // Got here and put here, the common case: straight into the magazine.
-        const next = (generation + 1) & this.#generationMask;
-        this.#putOf[slot] = 0;
-        words[this.#leases + slot] = generationBits(next) | this.#cached;
-        this.#magazine[this.#top++] = (next << this.#slotBits) | slot;
-        recycled++;
-      } else if (!this.#sendOne(shard, descriptor, dropAll)) {
-        puts[others++] = descriptor;
-      }
-    }
-    shard.countPut(recycled, 0);
+    const keep = this.#words[closed] === 0 && !this.#sleepersHint();
+    this.#top = shard.returns.collectOwn(this.#puts, this.#ownPuts, this.#caches, this.#top, keep);
     shard.release();
-    return others;
+    this.#words[this.#countIndex] = this.#ownPuts = 0;
   }
 
-  /** Does a put, or drops it where it is stale. False where another shard governs it. The shard's latch is held. */
-  #sendOne(shard: Shard, descriptor: number, drop: boolean): boolean {
-    const words = this.#words;
-    const slot = descriptor & this.#slotMask;
-    const generation = descriptor >>> this.#slotBits;
-    const lease = words[this.#leases + slot]!;
-    const stale = drop || !isHeldIn(lease, generation);
-    if (!stale && this.#governorOf(lease) !== shard) return false;
-    this.#putOf[slot] = 0;
-    if (!stale) {
-      shard.countPut(1, words[this.#links + slot] === this.#id ? 0 : 1);
-      shard.free(slot, (generation + 1) & this.#generationMask);
-    } else if (words[closed] === 0) {
-      // A closed pool has taken what was in seats by itself.
-      noteLateRefusal(this.#pool, descriptor, this.#id);
-    }
-    return true;
+  #pushTo(shard: number, descriptor: number): void {
+    const lane = this.#lanes[shard] ?? this.#openLane(shard);
+    if (lane.push(descriptor)) return;
+    this.#drain(lane);
+    lane.push(descriptor);
   }
 
-  #governorOf(lease: number): Shard {
-    return this.#shards[idOfLease(lease) & this.#shardMask]!;
+  #openLane(shard: number): Lane {
+    const { number } = this.#seat!;
+    const lane = new Lane(this.#pool, number, shard);
+    lane.begin();
+    this.#shards[shard]!.returns.announce(number);
+    this.#lanes[shard] = lane;
+    this.#opened.push(lane);
+    return lane;
+  }
+
+  /** A full lane: so its shard has much, and this thread puts that onto the list. */
+  #drain(lane: Lane): void {
+    const shard = this.#shards[lane.shard]!;
+    shard.acquire();
+    lane.publish();
+    shard.returns.drain();
+    shard.release();
   }
 
   /** Gives cached slots back as they are: nobody has seen their descriptors. */

@@ -1,6 +1,7 @@
 import { NONE } from './descriptor.js';
 import type { Growth } from './growth.js';
 import { generationOfLease, LEASE } from './lease.js';
+import { gotByOf } from './link-word.js';
 import type { Policy } from './policy.js';
 import type { PoolWords } from './pool-words.js';
 
@@ -32,7 +33,7 @@ export class UnsafePolicy implements Policy {
     const { format, regions, words, me } = this.#pool;
     if (!format.isDescriptor(descriptor)) return false;
     const slot = format.slotOf(descriptor);
-    const gotBy = words[regions.links + slot];
+    const gotBy = gotByOf(words[regions.links + slot]!);
     const generation = generationOfLease(words[regions.leases + slot]!);
     this.#growth.shard.free(slot, format.next(generation));
     this.#growth.shard.countPut(1, gotBy === me.id ? 0 : 1);

@@ -1,0 +1,94 @@
+import { countingPlatform } from '@heddle/memory/counting';
+import { describe, expect, it } from 'vitest';
+import { Growth } from './growth.js';
+import { bodyByteLength, writeHeader } from './pool-header.js';
+import { planOf } from './pool-options.js';
+import { policyOf } from './pool-thread.js';
+import { PoolWords } from './pool-words.js';
+import { Shard } from './shard.js';
+
+const MAGAZINE = 32;
+
+/** A pool, and what two threads have of it, in one thread so that Atomics calls can be counted. */
+function twoThreads() {
+  const plan = planOf({ name: 'p', elemSize: 8, maxElems: 512, magazine: MAGAZINE, threads: 2 });
+  const words = new Int32Array(new SharedArrayBuffer(bodyByteLength(plan)));
+  writeHeader(words, plan, { by: 1 });
+  const platform = countingPlatform();
+  let ranges = 0;
+  const of = (id: number) => {
+    const pool = new PoolWords(words, plan.shape, { id, token: id }, () => true, platform);
+    const growth = new Growth(pool, plan, {
+      allocate: (byteLength) => ({ index: ranges++, generation: 0, byteOffset: 0, byteLength }),
+      keep() {},
+      isLive: () => true,
+      discard() {},
+    });
+    const others = Array.from({ length: plan.shape.shards - 1 }, (_, i) => new Shard(pool, i + 1));
+    return policyOf(plan, pool, growth, [growth.shard, ...others]);
+  };
+  return { platform, getter: of(1), putter: of(2) };
+}
+
+describe('got on one thread and put on another', () => {
+  it('costs 2 Atomics calls a batch to put, and 4 a magazine to get', () => {
+    const { platform, getter, putter } = twoThreads();
+    const got = new Set<number>();
+    const get = () => {
+      for (let i = 0; i < MAGAZINE; i++) got.add(getter.take());
+    };
+    const put = () => {
+      for (const descriptor of got) expect(putter.give(descriptor)).toBe(true);
+      got.clear();
+    };
+    for (let round = 0; round < 3; round++) {
+      get();
+      put();
+    }
+    platform.reset();
+    get();
+    expect(got.size).toBe(MAGAZINE);
+    expect(platform.counts()).toEqual({ compareExchange: 1, exchange: 1, load: 1, store: 1 });
+    platform.reset();
+    put();
+    expect(platform.counts()).toEqual({ load: 1, store: 1 });
+  });
+
+  it('takes back more than a lane has room for while nobody gets', () => {
+    const { getter, putter } = twoThreads();
+    const got = Array.from({ length: 400 }, () => getter.take());
+    for (const descriptor of got) expect(putter.give(descriptor)).toBe(true);
+    const again = new Set(Array.from({ length: 400 }, () => getter.take()));
+    expect(again.size).toBe(400);
+  });
+
+  it('refuses what the same thread has put, underway and after, whatever it put meanwhile', () => {
+    const { getter, putter } = twoThreads();
+    const first = getter.take();
+    const second = getter.take();
+    for (const sent of [false, true]) {
+      if (sent) putter.flush();
+      expect(putter.give(first)).toBe(!sent);
+      expect(putter.give(first)).toBe(false);
+      expect(putter.hasPut(first)).toBe(true);
+    }
+    putter.give(second);
+    putter.flush();
+    for (let i = 0; i < MAGAZINE; i++) getter.take();
+    getter.take();
+    expect(putter.give(first)).toBe(false);
+    expect(putter.hasPut(first)).toBe(false);
+  });
+
+  it.each([-1, 1.5, Number.NaN, 2 ** 31, 2 ** 31 - 1, 2 ** 53, 31, 300])(
+    'refuses %d, which nobody got',
+    (value) => {
+      const { getter, putter } = twoThreads();
+      getter.take();
+      for (const policy of [getter, putter]) {
+        expect(policy.give(value)).toBe(false);
+        expect(policy.give('1' as never)).toBe(false);
+      }
+    },
+  );
+});
