@@ -210,13 +210,18 @@ function checked(subject: Subject): Model[] {
       races,
       kills,
       killable: [1],
-      ...bounded,
     }),
-    model(subject, 'a death of who got what another one puts', [getAndSend, receiveAndTryPut, waitAndPut], {
+    model(subject, 'a death of who got what another one puts', [getAndSend, receiveAndTryPut], {
       races,
       kills,
       killable: [0],
-      ...narrow,
+    }),
+    model(subject, 'the same, and a third one gets it', [getAndSend, receiveAndTryPut, waitAndPut], {
+      races,
+      kills,
+      killable: [0],
+      ...bounded,
+      search: { preemptions: 0 },
     }),
     model(subject, 'two deaths, the second of who recovers', [getAndPut], { races, kills: 2 }),
   ];
