@@ -40,7 +40,7 @@ export interface ReceiveCounts {
  * **At most once**: that handling of a message begins is noted before anything else.
  *
  * **Cost** of `poll`, in Atomics calls: none where nothing is new; 1 load and 1 exchange for each lane that has something,
- * however many messages; for each message in a slot 1 load and 1 CAS, and what the pool takes for a put, 0 mostly. In
+ * however many messages; for each message in a slot 1 load and 2 CAS, and what the pool takes for a put, 0 mostly. In
  * thread mode multi 2 CAS and 2 loads more a lane. 1 load more while lanes are cold. No object is made.
  */
 export class ReceiveQueue {
