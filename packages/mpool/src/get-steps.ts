@@ -11,10 +11,13 @@ import type { PoolWords } from './pool-words.js';
 export class GetSteps implements Steps<number> {
   readonly #pool: PoolWords;
   readonly #policy: Policy;
+  readonly #check: (() => void) | undefined;
 
-  constructor(pool: PoolWords, policy: Policy) {
+  /** @param check looks, before each sleep, whether there is still something to wait for; what it throws ends the wait. */
+  constructor(pool: PoolWords, policy: Policy, check?: () => void) {
     this.#pool = pool;
     this.#policy = policy;
+    this.#check = check;
   }
 
   /** Done with a descriptor, or with `NONE` where the pool was closed. */
@@ -27,6 +30,8 @@ export class GetSteps implements Steps<number> {
     const expected = this.#pool.announceSleep();
     const second = this.#policy.take();
     if (second !== NONE || this.#pool.isClosed()) return { done: true, value: second };
+    // After the announcement: whoever makes it throw later wakes this thread.
+    this.#check?.();
     return { done: false, index: this.#pool.wakeupIndex, expected };
   }
 

@@ -13,6 +13,49 @@ describe('Mpool', () => {
     segment.detach();
   });
 
+  describe('a wait that can lose its point', () => {
+    it('ends with what its check throws, when it is woken', async () => {
+      const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 1 });
+      const descriptor = pool.get();
+      let pointless = false;
+      const check = () => {
+        if (pointless) throw new Error('no point');
+      };
+      const waiting = pool.getAsync({ check });
+      pointless = true;
+      Mpool.wake(segment, 'p');
+      await expect(waiting).rejects.toThrow('no point');
+      expect(() => pool.get({ check })).toThrow('no point');
+      pool.put(descriptor);
+      expect(pool.get({ check })).not.toBe(descriptor);
+    });
+  });
+
+  it('says whether a descriptor is out, in its generation', () => {
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 1 });
+    const first = pool.get();
+    expect(pool.isOut(first)).toBe(true);
+    pool.detach(first);
+    expect(pool.isOut(first)).toBe(true);
+    pool.put(first);
+    expect(pool.isOut(first)).toBe(false);
+    const second = pool.get();
+    expect([pool.isOut(first), pool.isOut(second)]).toEqual([false, true]);
+  });
+
+  it('is recovered and woken by name, for who recovers something around it; nothing where there is no such pool', () => {
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 1 });
+    const descriptor = pool.get();
+    const dead = { id: segment.thread.id + 1, token: 99 };
+    for (const name of ['p', 'q']) {
+      Mpool.recover(segment, name, dead);
+      Mpool.wake(segment, name);
+    }
+    // It is not the dead thread's.
+    expect(pool.isOut(descriptor)).toBe(true);
+    expect(pool.audit()).toMatchObject({ outstanding: 1, recovered: 0 });
+  });
+
   describe('init, cleanup and describe', () => {
     const hooks = {
       init: (bytes: Uint8Array) => bytes.set([7]),

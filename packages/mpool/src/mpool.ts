@@ -1,5 +1,6 @@
 import {
   HeddleError,
+  type RecoveryContext,
   registerKind,
   runBlocking,
   Segment,
@@ -28,6 +29,17 @@ import type { SlotOffsets } from './slot-offsets.js';
 
 /** Options of a pool in a segment of its own. */
 export type AloneOptions = Omit<MpoolOptions, 'name'> & Partial<Pick<MpoolOptions, 'name'>>;
+
+/** How an element is waited for. */
+export interface GetOptions extends Pick<WaitOptions, 'timeout'> {
+  /**
+   * Called before each sleep: what it throws ends the wait. For waits that lose their point by something that happens
+   * elsewhere; who makes that happen calls {@link Mpool.wake} afterwards.
+   */
+  readonly check?: (() => void) | undefined;
+}
+
+export interface GetAsyncOptions extends WaitAsyncOptions, Pick<GetOptions, 'check'> {}
 
 /** What another thread opens a pool with: plain and cloneable. */
 export interface MpoolHandle {
@@ -147,6 +159,24 @@ export class Mpool extends OpenPool {
     }
   }
 
+  /**
+   * Makes whoever waits for an element of a pool look again, see {@link GetOptions}. Opens nothing and takes no
+   * magazine. 1 load; where somebody sleeps 1 CAS and 1 notify more.
+   */
+  static wake(segment: Segment, name: string): void {
+    const info = segment.directory.open(name, mpoolLayout);
+    PoolThread.visit(segment, info, ({ pool }) => pool.wakeSleepers());
+  }
+
+  /**
+   * Brings back what a dead thread had of a pool, as the recovery of the segment does. For the recovery of a structure
+   * that tells others what came back, and therefore has to come second. Can be repeated.
+   */
+  static recover(segment: Segment, name: string, dead: RecoveryContext['dead']): void {
+    const info = segment.directory.open(name, mpoolLayout);
+    PoolThread.visit(segment, info, (thread) => thread.recover(dead));
+  }
+
   /** What another thread opens this pool with. */
   get handle(): MpoolHandle {
     return { heddle: 'mpool', segment: this.segment.handle, name: this.name };
@@ -172,9 +202,9 @@ export class Mpool extends OpenPool {
    * @throws HeddleError `ERR_HEDDLE_TIMED_OUT` when the time is up, `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that
    *   must not block, `ERR_HEDDLE_CLOSED` where the pool is closed or is being closed meanwhile.
    */
-  get(options: Pick<WaitOptions, 'timeout'> = {}): number {
+  get(options: GetOptions = {}): number {
     const { pool } = this.using();
-    const steps = new GetSteps(pool, this.policy);
+    const steps = new GetSteps(pool, this.policy, options.check);
     return this.#got(runBlocking(steps, pool.words, pool.platform, options.timeout));
   }
 
@@ -183,8 +213,9 @@ export class Mpool extends OpenPool {
    *
    * @throws (rejects) with `signal.reason` when aborted, else as {@link get} does.
    */
-  async getAsync(options: WaitAsyncOptions = {}): Promise<number> {
-    return this.#got(await this.runAsync(({ pool, policy }) => new GetSteps(pool, policy), options));
+  async getAsync(options: GetAsyncOptions = {}): Promise<number> {
+    const { check } = options;
+    return this.#got(await this.runAsync(({ pool, policy }) => new GetSteps(pool, policy, check), options));
   }
 
   /**
@@ -284,6 +315,16 @@ export class Mpool extends OpenPool {
       throw this.#refusal(descriptor, 'use');
     }
     return this.#offsets.of(slot);
+  }
+
+  /**
+   * Whether an element is out in the generation that the descriptor names, with whichever thread. 1 load. It is as
+   * long as its put is not sent off.
+   */
+  isOut(descriptor: number): boolean {
+    const { pool } = this.using();
+    const lease = pool.lease(pool.format.slotOf(descriptor));
+    return isOut(lease) && generationOfLease(lease) === pool.format.generationOf(descriptor);
   }
 
   /**
