@@ -161,20 +161,21 @@ export class Mpool extends OpenPool {
 
   /**
    * Makes whoever waits for an element of a pool look again, see {@link GetOptions}. Opens nothing and takes no
-   * magazine. 1 load; where somebody sleeps 1 CAS and 1 notify more.
+   * magazine; nothing where there is no such pool. 1 load; where somebody sleeps 1 CAS and 1 notify more.
    */
   static wake(segment: Segment, name: string): void {
-    const info = segment.directory.open(name, mpoolLayout);
-    PoolThread.visit(segment, info, ({ pool }) => pool.wakeSleepers());
+    const info = segment.directory.find(name);
+    if (info) PoolThread.visit(segment, info, ({ pool }) => pool.wakeSleepers());
   }
 
   /**
    * Brings back what a dead thread had of a pool, as the recovery of the segment does. For the recovery of a structure
-   * that tells others what came back, and therefore has to come second. Can be repeated.
+   * that tells others what came back, and therefore has to come second. Can be repeated; nothing where there is no such
+   * pool.
    */
   static recover(segment: Segment, name: string, dead: RecoveryContext['dead']): void {
-    const info = segment.directory.open(name, mpoolLayout);
-    PoolThread.visit(segment, info, (thread) => thread.recover(dead));
+    const info = segment.directory.find(name);
+    if (info) PoolThread.visit(segment, info, (thread) => thread.recover(dead));
   }
 
   /** What another thread opens this pool with. */

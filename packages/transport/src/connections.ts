@@ -1,12 +1,16 @@
-import type { WaitAsyncOptions } from '@heddle/memory';
+import { deadlineAfter, type WaitAsyncOptions, type WaitOptions } from '@heddle/memory';
 import { assertAddress, type WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
 import { Endpoint, type EndpointOptions } from './endpoint.js';
 import type { WorkerPlace } from './lane-life.js';
 import { OutboundLane } from './outbound-lane.js';
+import { Outstanding } from './outstanding.js';
+import { sendsWait } from './transport-errors.js';
 
 /** The endpoints of a worker in this thread, and the lanes that they share: one to each worker. */
 export class Connections {
+  /** What they sent and asked about. */
+  readonly outstanding = new Outstanding();
   readonly #memory: ContextMemory;
   readonly #from: WorkerPlace;
   /** By the row and generation to which they lead. */
@@ -33,7 +37,7 @@ export class Connections {
     }
     const used = lane;
     used.users++;
-    const endpoint = new Endpoint(this.#memory, used, address, options, (closed) => {
+    const endpoint = new Endpoint(this.#memory, used, this.outstanding, address, options, (closed) => {
       this.#endpoints.delete(closed);
       if (--used.users > 0) return;
       used.leave();
@@ -43,26 +47,43 @@ export class Connections {
     return endpoint;
   }
 
-  /** Whether {@link report} is going to tell the program something. */
+  /** Looks which receivers are gone, and says whether {@link report} is going to tell the program something. */
   get hasReport(): boolean {
     return [...this.#endpoints].some((endpoint) => endpoint.hasReport);
   }
 
   /** Lets each endpoint tell once that its receiver is gone. @throws what the first of their callbacks threw. */
   report(): void {
-    const failures: unknown[] = [];
-    for (const endpoint of [...this.#endpoints]) {
-      try {
-        endpoint.report();
-      } catch (error) {
-        failures.push(error);
-      }
+    this.#each((endpoint) => endpoint.report());
+  }
+
+  /**
+   * Publishes everything that is held back: what is sent afterwards, by whichever endpoint, becomes visible later.
+   *
+   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` while asynchronous sends of this thread wait.
+   */
+  fence(): void {
+    for (const { queue } of this.#lanes.values()) if (!queue.isEmpty) throw sendsWait();
+    for (const lane of this.#lanes.values()) if (!lane.left) lane.writer.publish();
+  }
+
+  /** Flushes them one after the other, for as long in all. @throws as `endpoint.flush` does. */
+  flush({ timeout }: Pick<WaitOptions, 'timeout'>): void {
+    const { platform } = this.#memory;
+    const deadline = deadlineAfter(timeout, platform.now);
+    this.fence();
+    for (const endpoint of this.#endpoints) {
+      endpoint.flush({ timeout: deadline === Infinity ? Infinity : Math.max(0, deadline - platform.now()) });
     }
-    if (failures.length > 0) throw failures[0];
+  }
+
+  /** The same on the event loop, all at once. @throws (rejects) as `endpoint.flushAsync` does. */
+  async flushAsync(options: WaitAsyncOptions): Promise<void> {
+    await Promise.all([...this.#endpoints].map((endpoint) => endpoint.flushAsync(options)));
   }
 
   /** Waits until what was sent to other threads was handled, or cannot be, or the time is up. */
-  async flush(options: WaitAsyncOptions): Promise<void> {
+  async settleOthers(options: WaitAsyncOptions): Promise<void> {
     const { token } = this.#memory;
     const others = [...this.#endpoints].filter(
       ({ address }) => this.#memory.row(address.row).owner !== token,
@@ -70,7 +91,20 @@ export class Connections {
     await Promise.allSettled(others.map((endpoint) => endpoint.flushAsync(options)));
   }
 
+  /** @throws what one of them threw, after all are closed. */
   close(): void {
-    for (const endpoint of [...this.#endpoints]) endpoint.close();
+    this.#each((endpoint) => endpoint.close());
+  }
+
+  #each(act: (endpoint: Endpoint) => void): void {
+    const failures: unknown[] = [];
+    for (const endpoint of [...this.#endpoints]) {
+      try {
+        act(endpoint);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 }

@@ -4,9 +4,9 @@ import { ContextMemory } from './context-memory.js';
 import { recoverContext } from './recovery.js';
 import { contextLayout, readShape } from './transport.layout.js';
 
-/** Name of the pool that belongs to a context. */
-export function poolNameOf(contextName: string): string {
-  return `${contextName}.pool`;
+/** Name of the pool with slots of a size that belongs to a context. */
+export function poolNameOf(contextName: string, size: number): string {
+  return `${contextName}.pool.${size}`;
 }
 
 /** One for each context that this thread uses, or recovers. */
@@ -28,7 +28,8 @@ export function contextMemoryOf(segment: Segment, info: StructureInfo): ContextM
       memory: new Uint8Array(segment.buffer),
       byteOffset: info.byteOffset,
       shape: readShape(words),
-      openPool: () => Mpool.open(segment, poolNameOf(info.name)),
+      openPool: (size) => Mpool.open(segment, poolNameOf(info.name, size)),
+      wakePool: (size) => Mpool.wake(segment, poolNameOf(info.name, size)),
     });
     byName.set(info.name, memory);
   }
@@ -44,6 +45,11 @@ registerKind({
   layout: contextLayout,
   module: import.meta.url,
   recover({ segment, info, dead }) {
-    recoverContext(contextMemoryOf(segment, info), dead.token);
+    const memory = contextMemoryOf(segment, info);
+    // First, so that those who are woken find the slots that came back.
+    for (const size of memory.shape.slotBytes.keys()) {
+      Mpool.recover(segment, poolNameOf(info.name, size), dead);
+    }
+    recoverContext(memory, dead.token);
   },
 });

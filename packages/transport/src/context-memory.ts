@@ -1,8 +1,9 @@
-import type { Platform, WaitAsyncOptions, WaitOptions } from '@heddle/memory';
+import type { Platform } from '@heddle/memory';
 import { ContextLock } from './context-lock.js';
 import { Entry } from './entry.js';
 import { laneLayout } from './lane.layout.js';
 import { LaneLife } from './lane-life.js';
+import { type PoolSource, SlotPools } from './slot-pools.js';
 import {
   contextLayout,
   laneAt,
@@ -11,25 +12,9 @@ import {
   workerRowAt,
   workerRowLayout,
 } from './transport.layout.js';
-import { isStale } from './transport-errors.js';
 import { WorkerRow } from './worker-row.js';
 
 const { closed } = contextLayout.offsets;
-
-/** What a context needs of a pool: `Mpool` has it. */
-export interface SlotPool {
-  readonly elemSize: number;
-  readonly maxElems: number;
-  tryGet(): number | null;
-  get(options: Pick<WaitOptions, 'timeout'>): number;
-  getAsync(options: WaitAsyncOptions): Promise<number>;
-  put(descriptor: number): void;
-  /** Of the slot in the segment. */
-  offset(descriptor: number): number;
-  detach(descriptor: number): void;
-  adopt(descriptor: number): void;
-  flush(): void;
-}
 
 /** What a context needs of its segment: `Segment` has it. */
 export interface SegmentFacts {
@@ -41,7 +26,7 @@ export interface SegmentFacts {
 }
 
 /** Where the memory of a context is. */
-export interface ContextParts {
+export interface ContextParts extends PoolSource {
   readonly segment: SegmentFacts;
   /** The context's own words. */
   readonly words: Int32Array<SharedArrayBuffer>;
@@ -50,8 +35,6 @@ export interface ContextParts {
   /** Of `words` in `memory`. */
   readonly byteOffset: number;
   readonly shape: Shape;
-  /** Called when a slot is needed for the first time: a thread that detaches cannot open a pool. */
-  openPool(): SlotPool;
 }
 
 /** A lane as this thread sees it. */
@@ -73,12 +56,13 @@ export class ContextMemory {
   readonly words: Int32Array<SharedArrayBuffer>;
   /** The whole segment. */
   readonly memory: Uint8Array<SharedArrayBuffer>;
+  /** Where the data of messages is that is too large for a lane. */
+  readonly slots: SlotPools;
   readonly #parts: ContextParts;
   readonly #lanes: (Lane | undefined)[] = [];
   #lock: ContextLock | undefined;
   readonly #rows: (WorkerRow | undefined)[] = [];
   #segmentWords: Int32Array<SharedArrayBuffer> | undefined;
-  #pool: SlotPool | undefined;
 
   constructor(parts: ContextParts) {
     this.#parts = parts;
@@ -87,18 +71,13 @@ export class ContextMemory {
     this.shape = parts.shape;
     this.words = parts.words;
     this.memory = parts.memory;
+    this.slots = new SlotPools(parts.shape.slotBytes, parts);
   }
 
   /** The words of the whole segment. */
   get segmentWords(): Int32Array<SharedArrayBuffer> {
     this.#segmentWords ??= new Int32Array(this.memory.buffer);
     return this.#segmentWords;
-  }
-
-  /** Where the data of messages is that is too large for a lane. */
-  get pool(): SlotPool {
-    this.#pool ??= this.#parts.openPool();
-    return this.#pool;
   }
 
   /** Guards what the threads share, and that is not done by one instruction. */
@@ -161,27 +140,19 @@ export class ContextMemory {
     return this.memory.subarray(byteOffset, byteOffset + byteLength);
   }
 
-  /**
-   * Puts a slot back that was given away and that nobody adopted. Of several that try, one does; the others, and
-   * those who come after an adoption, do nothing.
-   */
-  takeBack(descriptor: number): void {
-    if (this.segment.attached && this.adopt(descriptor)) this.pool.put(descriptor);
+  /** {@link SlotPools.takeBack}, as far as this thread may still use pools. */
+  takeBack(size: number, descriptor: number): void {
+    if (this.segment.attached) this.slots.takeBack(size, descriptor);
   }
 
-  /** Makes a slot this thread's that was given away. Returns false where it is not there to be had any more. */
-  adopt(descriptor: number): boolean {
-    try {
-      this.pool.adopt(descriptor);
-      return true;
-    } catch (error) {
-      if (isStale(error)) return false;
-      throw error;
-    }
+  /** The slot of a message whose sender asked is back: sends that off, and wakes the worker in this row. */
+  tellDone(row: number): void {
+    this.flushPools();
+    this.row(row).doorbell.ring();
   }
 
   /** Sends puts off that this thread keeps back. */
-  flushPool(): void {
-    if (this.segment.attached && this.#pool) this.#pool.flush();
+  flushPools(): void {
+    if (this.segment.attached) this.slots.flush();
   }
 }

@@ -1,9 +1,10 @@
 import { roundUp, Segment } from '@heddle/memory';
-import { SLOT_SLACK_BYTES } from './endpoint.js';
+import type { MpoolOptions } from '@heddle/mpool';
 import { MAX_LANE_BYTES, MIN_LANE_BYTES, UNIT_BYTES } from './lane.layout.js';
 import { MT_TYPES, type MtType } from './mt-type.js';
 import { MAX_HEADER_BYTES, recordBytes, SLOT_BODY_BYTES, toUnits } from './record.js';
-import { contextByteLength, type Shape } from './transport.layout.js';
+import { SLOT_SLACK_BYTES } from './slot-pools.js';
+import { contextByteLength, MAX_SLOT_SIZES, type Shape } from './transport.layout.js';
 import { assertWhole } from './transport-errors.js';
 
 export interface ContextOptions {
@@ -26,7 +27,7 @@ export interface ContextOptions {
   readonly laneBytes?: number | undefined;
   /** Up to how many bytes header and data travel in the lane, not in a slot. Default 256, at most half of a lane. */
   readonly inlineBytes?: number | undefined;
-  /** Bytes of the longest data of a message, rounded up to a multiple of 8. Default 64 KiB. */
+  /** Bytes of the longest data in a slot of the smallest size. Default 64 KiB, at least `inlineBytes`. */
   readonly slotBytes?: number | undefined;
   /**
    * Which lock guards what the threads of the context share: its tables, and what runs in `context.locked`. Default
@@ -34,24 +35,49 @@ export interface ContextOptions {
    * one thread.
    */
   readonly mtType?: MtType | undefined;
-  /** Messages in slots that are on their way or kept, at the same time, in the whole context. Default 256. */
+  /** Messages in such slots that are on their way or kept, at the same time, in the whole context. Default 256. */
   readonly slots?: number | undefined;
+  /**
+   * Slots for longer data: up to 7 sizes, each larger than the one before, the longest up to 1 GiB. Default where the
+   * context has a segment of its own and no `byteLength` is given: 32 of 1 MiB, 8 of 8 MiB and 4 of 64 MiB, which
+   * reserve 512 MiB and take what is written to them; else none.
+   */
+  readonly largeSlots?: readonly SlotSize[] | undefined;
+}
+
+/** Slots of one size. */
+export interface SlotSize {
+  /** Of the longest data. */
+  readonly bytes: number;
+  readonly count: number;
 }
 
 /** Options that were checked and completed. */
 export interface ContextPlan {
   readonly name: string;
   readonly shape: Shape;
-  readonly elemSize: number;
-  readonly slots: number;
+  /** The pools of slots, from the smallest on, without their names. */
+  readonly pools: readonly Omit<MpoolOptions, 'name'>[];
   /** Of a segment of its own. */
   readonly byteLength: number;
 }
 
-const SPARE_BYTES = 16 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const SPARE_BYTES = 16 * MIB;
 /** Room for the pool's own words and for what its magazines reserve. */
 const POOL_FACTOR = 1.5;
-const MAX_SLOT_BYTES = 2 ** 30;
+const MAX_SLOT_BYTES = 1024 * MIB;
+const LARGE_SLOTS: readonly SlotSize[] = [
+  { bytes: MIB, count: 32 },
+  { bytes: 8 * MIB, count: 8 },
+  { bytes: 64 * MIB, count: 4 },
+];
+const MOST_CHUNKS = 512;
+/** What rounding to whole ranges of the segment can take, for each slot. */
+const CHUNK_SLACK_BYTES = MIB / 4;
+/** What threads keep of a large size, of which there are so many. */
+const LARGE_MAGAZINES = { threads: 4, magazine: 2 } as const;
+const LEAST_TO_KEEP = 8;
 
 /** @throws TypeError, RangeError. */
 export function planOf(options: ContextOptions): ContextPlan {
@@ -68,24 +94,83 @@ export function planOf(options: ContextOptions): ContextPlan {
   const mtType = options.mtType ?? 'spinlock';
   if (!MT_TYPES.includes(mtType))
     throw new RangeError(`mtType is one of ${MT_TYPES.join(', ')}, not ${mtType}`);
+  const sizes = slotSizesOf(options, inlineBytes);
   const shape: Shape = {
     mtType,
     maxWorkers: assertWhole('maxWorkers', options.maxWorkers ?? 64, 1, 4096),
     maxLanes: assertWhole('maxLanes', options.maxLanes ?? 1024, 1, 65_536),
     laneBytes,
     inlineBytes,
+    slotBytes: sizes.map(({ bytes }) => bytes),
   };
-  const slotBytes = assertWhole('slotBytes', options.slotBytes ?? 65_536, 1, MAX_SLOT_BYTES);
-  const elemSize = roundUp(slotBytes, UNIT_BYTES) + SLOT_SLACK_BYTES;
-  const slots = assertWhole('slots', options.slots ?? 256, 1, 2 ** 20);
-  const needed = Segment.byteLengthFor({ spaceBytes: contextByteLength(shape) }) + SPARE_BYTES;
+  const [small, ...large] = sizes;
+  const pools = [smallPool(small!), ...large.map(largePool)];
+  const bytes = pools.reduce((sum, pool) => sum + pool.reserved, 0);
+  const needed = Segment.byteLengthFor({ spaceBytes: contextByteLength(shape) }) + SPARE_BYTES + bytes;
   return {
     name: options.name ?? 'transport',
     shape,
-    elemSize,
-    slots,
-    byteLength: options.byteLength ?? needed + Math.ceil(elemSize * slots * POOL_FACTOR),
+    pools: pools.map(({ options }) => options),
+    byteLength: options.byteLength ?? needed,
   };
+}
+
+function smallPool({ bytes, count }: SlotSize) {
+  const elemSize = elemSizeOf(bytes);
+  const options = { elemSize, maxElems: count, maxChunkBytes: mostChunkBytes(elemSize) };
+  return { options, reserved: Math.ceil(elemSize * count * POOL_FACTOR) };
+}
+
+/**
+ * Made a few at a time as they are needed. A thread keeps some for itself, for which more are reserved, where there are
+ * enough of them: getting one costs as little as one of the smallest size.
+ */
+function largePool({ bytes, count }: SlotSize) {
+  const elemSize = elemSizeOf(bytes);
+  const { threads, magazine } = LARGE_MAGAZINES;
+  const exact = count < LEAST_TO_KEEP;
+  const elemsPerChunk = exact ? 1 : Math.max(LEAST_TO_KEEP, Math.ceil(count / MOST_CHUNKS));
+  const options = {
+    elemSize,
+    maxElems: count,
+    elemsPerChunk,
+    maxChunkBytes: mostChunkBytes(elemSize * elemsPerChunk),
+    ...(exact ? { exact } : LARGE_MAGAZINES),
+  };
+  const kept = exact ? 0 : 2 * threads * magazine;
+  return { options, reserved: (elemSize + CHUNK_SLACK_BYTES) * (count + kept) };
+}
+
+function elemSizeOf(dataBytes: number): number {
+  return roundUp(dataBytes, UNIT_BYTES) + SLOT_SLACK_BYTES;
+}
+
+/** With room for what alignment takes. */
+function mostChunkBytes(byteLength: number): number {
+  return Math.max(128 * MIB, 2 * byteLength);
+}
+
+/** @throws TypeError, RangeError. */
+function slotSizesOf(options: ContextOptions, inlineBytes: number): SlotSize[] {
+  const own = options.segment === undefined && options.byteLength === undefined;
+  const { largeSlots = own ? LARGE_SLOTS : [] } = options;
+  const bytes = assertWhole('slotBytes', options.slotBytes ?? 65_536, 1, MAX_SLOT_BYTES);
+  const sizes = [
+    { bytes: Math.max(bytes, inlineBytes), count: assertWhole('slots', options.slots ?? 256, 1, 2 ** 20) },
+  ];
+  if (!Array.isArray(largeSlots)) throw new TypeError('largeSlots is a list of { bytes, count }');
+  for (const size of largeSlots) {
+    if (typeof size !== 'object' || size === null) throw new TypeError('A size is { bytes, count }');
+    // Of the default sizes, those that slotBytes is as large as already are left out.
+    const least = sizes.at(-1)!.bytes + 1;
+    if (largeSlots === LARGE_SLOTS && size.bytes < least) continue;
+    sizes.push({
+      bytes: assertWhole('bytes of largeSlots', size.bytes, least, MAX_SLOT_BYTES),
+      count: assertWhole('count of largeSlots', size.count, 1, 2 ** 20),
+    });
+  }
+  if (sizes.length <= MAX_SLOT_SIZES) return sizes;
+  throw new RangeError(`largeSlots has at most ${MAX_SLOT_SIZES - 1} sizes, not ${largeSlots.length}`);
 }
 
 /** Half of a lane has to hold a record with a header of so many bytes and a slot, or with so much data. */

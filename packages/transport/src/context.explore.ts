@@ -1,6 +1,6 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
 import { HeddleError } from '@heddle/memory';
-import { ContextMemory, type SlotPool } from './context-memory.js';
+import { ContextMemory } from './context-memory.js';
 import { InboundLane } from './inbound-lane.js';
 import { laneLayout } from './lane.layout.js';
 import { endLanesTo, endOrphans } from './lane-ends.js';
@@ -8,8 +8,9 @@ import { PHASE, phaseOf } from './lane-life.js';
 import { SENT } from './lane-writer.js';
 import type { MtType } from './mt-type.js';
 import { OutboundLane } from './outbound-lane.js';
-import { bodyBytesOf, RECORD_HEAD_BYTES } from './record.js';
+import { bodyBytesOf, SLOT_RECORD } from './record.js';
 import { recoverContext } from './recovery.js';
+import type { SlotPool } from './slot-pools.js';
 import {
   contextByteLength,
   contextLayout,
@@ -22,7 +23,14 @@ import {
 
 /** A whole context over a few words, for the models of this package: the shipped classes, on a pool of two slots. */
 
-const SHAPE: Shape = { maxWorkers: 2, maxLanes: 1, laneBytes: 32, inlineBytes: 8, mtType: 'spinlock' };
+const SHAPE: Shape = {
+  maxWorkers: 2,
+  maxLanes: 1,
+  laneBytes: 32,
+  inlineBytes: 8,
+  mtType: 'spinlock',
+  slotBytes: [24],
+};
 export const RECEIVER = { row: 0, generation: 1 };
 const SENDER = { row: 1, generation: 1 };
 
@@ -41,8 +49,8 @@ const LEASE = { free: 0, held: 1, detached: 2 } as const;
 
 /** Lease words like those of the pool, without its lists: generation << 16 | state << 8 | token. */
 class ModelPool implements SlotPool {
-  readonly elemSize = SLOT_BYTES;
   readonly maxElems = SLOTS;
+  readonly elemSize = 0;
   readonly #thread: SimulatedThread;
   readonly #token: number;
 
@@ -90,6 +98,11 @@ class ModelPool implements SlotPool {
     const word = this.#load(slot);
     const given = word >>> 16 === descriptor >>> 1 && stateOf(word) === LEASE.detached;
     if (!given || !this.#move(slot, word, LEASE.held, this.#token)) throw stale();
+  }
+
+  isOut(descriptor: number): boolean {
+    const word = this.#load(descriptor & 1);
+    return word >>> 16 === descriptor >>> 1 && stateOf(word) !== LEASE.free;
   }
 
   flush(): void {}
@@ -142,6 +155,7 @@ export function contextOf(
     byteOffset: 0,
     shape: { ...SHAPE, mtType },
     openPool: () => pool,
+    wakePool: () => {},
   });
   return { memory, pool };
 }
@@ -217,7 +231,7 @@ const sending = (thread: SimulatedThread): string => {
   const descriptor = pool.tryGet()!;
   pool.detach(descriptor);
   const sent = lane.writer.writeSlot(1, nothing, descriptor, 8, 0) === SENT;
-  if (!sent) memory.takeBack(descriptor);
+  if (!sent) memory.takeBack(0, descriptor);
   lane.leave();
   return sent ? 'sent' : 'closed';
 };
@@ -232,8 +246,8 @@ const receivingOnce = (thread: SimulatedThread): void => {
     if (inbound.reader.look()) {
       const at = inbound.reader.nextRecord();
       inbound.reader.begin(bodyBytesOf(inbound.space[at]!));
-      const descriptor = inbound.space[at + RECORD_HEAD_BYTES / 4]!;
-      const there = memory.adopt(descriptor);
+      const descriptor = inbound.space[at + SLOT_RECORD.descriptor]!;
+      const there = memory.slots.adopt(0, descriptor);
       inbound.reader.noteAdopted();
       if (there) {
         thread.words[NOTES]!++;
@@ -352,7 +366,7 @@ export default [
     },
     threads: [0, 1].map(() => (thread: SimulatedThread) => {
       const { memory, pool } = contextOf(thread);
-      const taken = memory.adopt(0);
+      const taken = memory.slots.adopt(0, 0);
       if (taken) pool.put(0);
       return taken;
     }),

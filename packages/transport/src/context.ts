@@ -6,7 +6,7 @@ import { assertContextHandle, type ContextHandle } from './context-handle.js';
 import { contextMemoryOf, forgetContextMemory, poolNameOf } from './context-memories.js';
 import type { ContextMemory } from './context-memory.js';
 import { type ContextOptions, planOf } from './context-options.js';
-import { type KeptMessage, keptForMs } from './kept-note.js';
+import { type KeptMessage, keptOf } from './kept-note.js';
 import { PHASE, phaseOf } from './lane-life.js';
 import { Lease, type LeaseHandle } from './lease.js';
 import type { MtType } from './mt-type.js';
@@ -14,7 +14,7 @@ import { shutDown } from './shut-down.js';
 import type { SpawnedWorker, SpawnOptions } from './spawn.js';
 import { ThreadLinks } from './thread-links.js';
 import { contextByteLength, contextLayout, writeShape } from './transport.layout.js';
-import { closedError } from './transport-errors.js';
+import { assertWhole, closedError } from './transport-errors.js';
 import type { TransportWorker } from './transport-worker.js';
 import type { OpenOptions, WorkerOptions } from './worker-options.js';
 import { WorkerTable } from './worker-table.js';
@@ -94,9 +94,13 @@ export class Context {
         byteLength: contextByteLength(plan.shape),
         init: ({ byteOffset, byteLength }) => writeShape(segment.wordsAt(byteOffset, byteLength), plan.shape),
       });
+      const pools: Mpool[] = [];
       try {
-        Mpool.create(segment, { name: poolNameOf(plan.name), elemSize: plan.elemSize, maxElems: plan.slots });
+        for (const [size, pool] of plan.pools.entries()) {
+          pools.push(Mpool.create(segment, { name: poolNameOf(plan.name, size), ...pool }));
+        }
       } catch (error) {
+        for (const pool of pools) pool.close();
         segment.removeStructure(made);
         throw error;
       }
@@ -233,10 +237,10 @@ export class Context {
   /** Who holds which slots, and who keeps messages since when, as text. */
   report(): string {
     const kept = this.kept().map(
-      ({ descriptor, threadId, handedOver, ageMs }) =>
-        `  kept: descriptor ${descriptor}, ${handedOver ? 'handed over' : 'held'} by thread ${threadId}, for ${ageMs} ms`,
+      ({ descriptor, size, threadId, handedOver, ageMs }) =>
+        `  kept: descriptor ${descriptor} of size ${size}, ${handedOver ? 'handed over' : 'held'} by thread ${threadId}, for ${ageMs} ms`,
     );
-    return [this.#pool().report(), ...kept].join('\n');
+    return [...this.#pools().map((pool) => pool.report()), ...kept].join('\n');
   }
 
   /**
@@ -247,19 +251,19 @@ export class Context {
    * @param olderThanMs those kept for longer than this many milliseconds. Default 0: all of them.
    */
   kept({ olderThanMs = 0 }: { readonly olderThanMs?: number } = {}): KeptMessage[] {
-    const kept: KeptMessage[] = [];
-    for (const { descriptor, threadId, state } of this.audit().holders) {
-      const ageMs = keptForMs(this.#memory, descriptor);
-      if (ageMs !== undefined && ageMs >= olderThanMs) {
-        kept.push({ descriptor, threadId, handedOver: state !== 'held', ageMs });
-      }
-    }
-    return kept.sort((a, b) => b.ageMs - a.ageMs);
+    const kept = this.#pools().flatMap((pool, size) => keptOf(this.#memory, size, pool.audit()));
+    return kept.filter(({ ageMs }) => ageMs >= olderThanMs).sort((a, b) => b.ageMs - a.ageMs);
   }
 
-  /** The pool's account of the slots: how many were got and put, who holds which. */
-  audit(): Audit {
-    return this.#pool().audit();
+  /**
+   * The account of the slots of one size: how many were got and put, who holds which.
+   *
+   * @param size 0 for the smallest, and so on.
+   * @throws RangeError where there is no such size.
+   */
+  audit(size = 0): Audit {
+    const pools = this.#pools();
+    return pools[assertWhole('size', size, 0, pools.length - 1)]!.audit();
   }
 
   /** How much of the context is in use. */
@@ -271,7 +275,8 @@ export class Context {
     for (let lane = 0; lane < shape.maxLanes; lane++) {
       if (phaseOf(this.#memory.lane(lane).life.state) !== PHASE.free) lanes++;
     }
-    return { workers, lanes, slots: this.audit().outstanding };
+    const slots = this.#pools().reduce((sum, pool) => sum + pool.audit().outstanding, 0);
+    return { workers, lanes, slots };
   }
 
   /**
@@ -302,8 +307,9 @@ export class Context {
     this.segment.detach();
   }
 
-  #pool(): Mpool {
-    return Mpool.open(this.segment, poolNameOf(this.name));
+  #pools(): Mpool[] {
+    const { slotBytes } = this.#memory.shape;
+    return slotBytes.map((_, size) => Mpool.open(this.segment, poolNameOf(this.name, size)));
   }
 
   #release(): void {
@@ -311,7 +317,7 @@ export class Context {
     contexts.delete(this.#key);
     this.#workers.close();
     this.#links.close();
-    this.#memory.flushPool();
+    this.#memory.flushPools();
     forgetContextMemory(this.segment, this.name);
   }
 

@@ -1,6 +1,7 @@
 import { Segment } from '@heddle/memory';
 import { countingPlatform } from '@heddle/memory/counting';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Completion } from './completion.js';
 import { Context } from './context.js';
 import type { ThreadMode } from './thread-mode.js';
 
@@ -8,15 +9,22 @@ import type { ThreadMode } from './thread-mode.js';
 function make(threadMode: ThreadMode = 'single') {
   const platform = countingPlatform();
   const segment = Segment.create({ platform });
-  const context = Context.create({ segment, slots: 1024, slotBytes: 1024, maxLanes: 4 });
+  const context = Context.create({
+    segment,
+    slots: 1024,
+    slotBytes: 1024,
+    maxLanes: 4,
+    largeSlots: [{ bytes: 8192, count: 4 }],
+  });
   onTestFinished(() => {
     context[Symbol.dispose]();
     segment.detach();
   });
   const receiver = context.createWorker({ threadMode });
-  const endpoint = context.createWorker().connect(receiver.address);
+  const sender = context.createWorker();
+  const endpoint = sender.connect(receiver.address);
   receiver.on(1, () => {});
-  for (const size of [8, 1000]) endpoint.trySend(1, new Uint8Array(size));
+  for (const size of [8, 1000, 8000]) endpoint.trySend(1, new Uint8Array(size));
   receiver.progress();
   // Fills the magazines of the pool, and looks for room in the lane.
   for (let i = 0; i < 4; i++) endpoint.loan(1)?.cancel();
@@ -27,7 +35,7 @@ function make(threadMode: ThreadMode = 'single') {
     act();
     return platform.counts();
   };
-  return { receiver, endpoint, counted };
+  return { receiver, sender, endpoint, counted };
 }
 
 const small = new Uint8Array(8);
@@ -44,6 +52,48 @@ describe('Atomics calls', () => {
     expect(counted(() => endpoint.trySend(1, small))).toEqual({});
     expect(counted(() => endpoint.trySend(1, large))).toEqual({ compareExchange: 1 });
     expect(counted(() => endpoint.uncork())).toEqual({ compareExchange: 1 });
+  });
+
+  it('of many at once: 1 in all, and what slots take', () => {
+    const { endpoint, counted } = make();
+    const all = Array.from({ length: 32 }, () => small);
+    expect(counted(() => endpoint.sendMany(1, all))).toEqual({ compareExchange: 1 });
+    expect(counted(() => endpoint.sendMany(1, [small, large, large]))).toEqual({ compareExchange: 3 });
+  });
+
+  it('of a large slot, of which there are few: 2 more to get, 3 more to put', () => {
+    const { receiver, endpoint, counted } = make();
+    const larger = new Uint8Array(8000);
+    expect(counted(() => endpoint.trySend(1, larger))).toEqual({ compareExchange: 3, exchange: 1 });
+    const received = { load: 3, exchange: 2, compareExchange: 2 };
+    expect(counted(() => receiver.progress())).toEqual(received);
+    expect(counted(() => endpoint.trySend(1, endpoint.loan(8192)!))).toEqual({
+      compareExchange: 3,
+      exchange: 1,
+    });
+  });
+
+  it('of a completion: 2 loads a look for the sender; the put and the ring for the receiver', () => {
+    const { receiver, sender, endpoint, counted } = make();
+    const completion = new Completion();
+    sender.progress();
+    expect(counted(() => sender.progress())).toEqual({ load: 1 });
+    expect(counted(() => endpoint.trySend(1, small, undefined, completion))).toEqual({ compareExchange: 2 });
+    // Not handled: the second word need not be looked at.
+    expect(counted(() => sender.progress())).toEqual({ load: 2 });
+    const asked = counted(() => receiver.progress());
+    expect(asked).toEqual({ load: 6, exchange: 3, compareExchange: 3, and: 1 });
+    expect(counted(() => sender.progress())).toEqual({ load: 1 + 2 * 2 });
+    expect(completion.done).toBe(1);
+    expect(counted(() => sender.progress())).toEqual({ load: 1 });
+  });
+
+  it('of a fence: 1 CAS for each endpoint that holds something back', () => {
+    const { sender, endpoint, counted } = make();
+    expect(counted(() => sender.fence())).toEqual({});
+    endpoint.cork();
+    endpoint.trySend(1, small);
+    expect(counted(() => sender.fence())).toEqual({ compareExchange: 1 });
   });
 
   it('of a refusal for lack of room: 2 loads', () => {

@@ -3,7 +3,7 @@ import { REFUSED, SAME } from './entry.js';
 import { laneLayout } from './lane.layout.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
 import { LaneReader } from './lane-reader.js';
-import { KIND, kindOf, RECORD_HEAD_BYTES } from './record.js';
+import { KIND, kindOf, SLOT_RECORD } from './record.js';
 
 const { adopted } = laneLayout.offsets;
 
@@ -22,6 +22,8 @@ export class InboundLane {
   vainLooks = 0;
   readonly #memory: ContextMemory;
   #fresh = true;
+  /** The sender of a skipped message asked to be woken. */
+  #askedSkipped = false;
 
   /** @param shared thread mode multi: other threads may be at the lane now. */
   constructor(memory: ContextMemory, lane: Lane, shared: boolean) {
@@ -30,7 +32,15 @@ export class InboundLane {
     this.space = lane.words.subarray(laneLayout.wordCount);
     const { shape, platform } = memory;
     this.reader = new LaneReader(lane.words, shape.laneBytes, platform, (at, next) => this.#skip(at, next));
-    if (!shared) this.reader.resume();
+    if (!shared) this.resume();
+  }
+
+  /** Goes on behind what another thread read. */
+  resume(): void {
+    this.reader.resume();
+    if (!this.#askedSkipped) return;
+    this.#askedSkipped = false;
+    this.#memory.tellDone(this.lane.life.source.row);
   }
 
   /**
@@ -50,7 +60,7 @@ export class InboundLane {
     if ((phase === PHASE.open || phase === PHASE.senderGone) && life.leadsTo(place)) {
       this.#fresh = false;
       this.ending = phase === PHASE.senderGone;
-      this.reader.resume();
+      this.resume();
       return true;
     }
     entry.stepOut();
@@ -66,8 +76,10 @@ export class InboundLane {
   /** Counts a message that a thread died in, and takes its slot back where that thread had not adopted it. */
   #skip(at: number, next: number): void {
     this.skipped++;
-    if (kindOf(this.space[at]!) !== KIND.slot || ((this.lane.words[adopted]! - next) | 0) >= 0) return;
-    this.#memory.takeBack(this.space[at + RECORD_HEAD_BYTES / 4]!);
+    const { space } = this;
+    if (kindOf(space[at]!) === KIND.asked) this.#askedSkipped = true;
+    if (kindOf(space[at]!) === KIND.inline || ((this.lane.words[adopted]! - next) | 0) >= 0) return;
+    this.#memory.takeBack(space[at + SLOT_RECORD.size]!, space[at + SLOT_RECORD.descriptor]!);
   }
 
   /** Leaves a lane whose sender has gone and of which everything is read. */

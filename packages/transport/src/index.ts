@@ -1,14 +1,16 @@
 export { Segment } from '@heddle/memory';
 export { ADDRESS_BYTES, addressFromBytes, addressToBytes, type WorkerAddress } from './address.js';
+export { Completion } from './completion.js';
 export { type CloseOptions, Context } from './context.js';
 export type { ContextHandle } from './context-handle.js';
-export type { ContextOptions } from './context-options.js';
-export type { Endpoint, EndpointOptions, EndpointReport, SendStatus } from './endpoint.js';
+export type { ContextOptions, SlotSize } from './context-options.js';
+export type { Endpoint, EndpointOptions, EndpointReport, SendAsyncOptions, SendOptions } from './endpoint.js';
 export { Idle, type IdleStep, type IdleStrategy } from './idle.js';
 export type { KeptMessage } from './kept-note.js';
 export type { Lease, LeaseHandle } from './lease.js';
 export type { Loan } from './loan.js';
 export type { Message } from './message.js';
+export type { MessageData, SendStatus } from './message-writer.js';
 export type { MtType } from './mt-type.js';
 export type { SpawnedWorker, SpawnOptions } from './spawn.js';
 export type { ThreadMode } from './thread-mode.js';

@@ -1,4 +1,6 @@
+import type { Audit } from '@heddle/mpool';
 import type { ContextMemory } from './context-memory.js';
+import { isStale } from './transport-errors.js';
 
 /** Bytes at the end of each slot: which descriptor is kept, and since when. */
 export const KEPT_NOTE_BYTES = 8;
@@ -6,6 +8,8 @@ export const KEPT_NOTE_BYTES = 8;
 /** A message that some thread keeps. */
 export interface KeptMessage {
   readonly descriptor: number;
+  /** Of its slot, 0 for the smallest. */
+  readonly size: number;
   /** Id of the thread whose lease it is; of the one that handed it over, where nobody has taken it yet. */
   readonly threadId: number;
   /** Whether it was handed over, and nobody has taken it yet. */
@@ -15,20 +19,32 @@ export interface KeptMessage {
 }
 
 /** Notes that a slot is kept from now on. Plain: its holder writes, reports read it as a hint. */
-export function noteKept(memory: ContextMemory, descriptor: number): void {
-  const at = noteAt(memory, descriptor);
+export function noteKept(memory: ContextMemory, size: number, descriptor: number): void {
+  const at = noteAt(memory, size, descriptor);
   memory.segmentWords[at] = descriptor;
   memory.segmentWords[at + 1] = nowOf(memory);
 }
 
-/** How long a slot is kept, undefined where it is out for another reason. */
-export function keptForMs(memory: ContextMemory, descriptor: number): number | undefined {
-  const at = noteAt(memory, descriptor);
-  if (memory.segmentWords[at] !== descriptor) return undefined;
-  return Math.max((nowOf(memory) - memory.segmentWords[at + 1]!) | 0, 0);
+/** Those of the slots of a size that are kept; the others that are out are on their way, or loans. */
+export function keptOf(memory: ContextMemory, size: number, { holders }: Audit): KeptMessage[] {
+  const { segmentWords } = memory;
+  const kept: KeptMessage[] = [];
+  for (const { descriptor, threadId, state } of holders) {
+    try {
+      const at = noteAt(memory, size, descriptor);
+      if (segmentWords[at] !== descriptor) continue;
+      const ageMs = Math.max((nowOf(memory) - segmentWords[at + 1]!) | 0, 0);
+      kept.push({ descriptor, size, threadId, handedOver: state !== 'held', ageMs });
+    } catch (error) {
+      // Released meanwhile.
+      if (!isStale(error)) throw error;
+    }
+  }
+  return kept;
 }
 
-function noteAt({ pool }: ContextMemory, descriptor: number): number {
+function noteAt({ slots }: ContextMemory, size: number, descriptor: number): number {
+  const pool = slots.of(size);
   return (pool.offset(descriptor) + pool.elemSize - KEPT_NOTE_BYTES) / Int32Array.BYTES_PER_ELEMENT;
 }
 

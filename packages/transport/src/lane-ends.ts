@@ -7,7 +7,11 @@ function endAsReceiver(memory: ContextMemory, lane: Lane, place: WorkerPlace): v
   const { source } = lane.life;
   if (lane.life.leaveAsReceiver(place, memory.token, () => takeBackLeftOver(memory, lane)))
     clean(memory, lane);
-  else memory.row(source.row).callAttention();
+  else {
+    memory.row(source.row).callAttention();
+    // The sender may wait for a slot, of any size.
+    memory.slots.wake();
+  }
 }
 
 /**
@@ -34,11 +38,11 @@ export function takeBackLeftOver(memory: ContextMemory, lane: Lane, upTo?: numbe
   const left = leftOver(
     lane.words,
     memory.shape.laneBytes,
-    (descriptor) => memory.takeBack(descriptor),
+    (size, descriptor) => memory.takeBack(size, descriptor),
     memory.platform,
     upTo,
   );
-  memory.flushPool();
+  memory.flushPools();
   return left;
 }
 

@@ -1,6 +1,6 @@
 import { type Platform, realPlatform } from '@heddle/memory';
 import { laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES } from './lane.layout.js';
-import { bodyBytesOf, KIND, kindOf, PADDING, RECORD_HEAD_BYTES, recordPositions } from './record.js';
+import { bodyBytesOf, KIND, kindOf, PADDING, recordPositions, SLOT_RECORD } from './record.js';
 
 const { tail, head, begun, adopted } = laneLayout.offsets;
 
@@ -22,7 +22,7 @@ export interface LeftOver {
 export function leftOver(
   words: Int32Array,
   spaceBytes: number,
-  takeBack: (descriptor: number) => void,
+  takeBack: (size: number, descriptor: number) => void,
   platform: Platform = realPlatform,
   upTo = platform.atomics.load(words, tail) & ~POSITION_FLAGS,
 ): LeftOver {
@@ -41,8 +41,8 @@ export function leftOver(
     const at = inSpace >> 1;
     const next = (position + recordPositions(bodyBytesOf(first))) | 0;
     // What was adopted may have gone on to other threads since.
-    if (kindOf(first) === KIND.slot && ((words[adopted]! - next) | 0) < 0) {
-      takeBack(space[at + RECORD_HEAD_BYTES / 4]!);
+    if (kindOf(first) !== KIND.inline && ((words[adopted]! - next) | 0) < 0) {
+      takeBack(space[at + SLOT_RECORD.size]!, space[at + SLOT_RECORD.descriptor]!);
     }
     if (((words[begun]! - next) | 0) >= 0) count.begun++;
     else count.unread++;

@@ -7,16 +7,21 @@ import {
   packFirst,
   packSecond,
   RECORD_HEAD_BYTES,
-  recordBytes,
+  recordPositions,
   SLOT_BODY_BYTES,
+  SLOT_RECORD,
   toUnits,
 } from './record.js';
 
 const { tail, head } = laneLayout.offsets;
 const RECORD_HEAD_WORDS = RECORD_HEAD_BYTES / 4;
 
-/** Up to here bytes are copied one by one: setting up a copy of the engine costs more. */
+/** Up to here bytes are copied word by word: setting up a copy of the engine costs more. */
 const LOOP_BYTES = 24;
+
+/** Whether a word's first byte is its lowest, as on all but a few machines. */
+const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
+const MOST_LOOP_BYTES = LITTLE_ENDIAN ? LOOP_BYTES : 0;
 
 /** What became of an attempt to send. */
 export const SENT = 0;
@@ -54,6 +59,8 @@ export class LaneWriter {
   #published: number;
   /** Position up to which there is room, as far as this end knows. */
   #limit: number;
+  /** The same, but no further than to the end of the space: up to here records follow each other. */
+  #straight: number;
   #corked = false;
 
   /**
@@ -71,6 +78,7 @@ export class LaneWriter {
     this.#published = platform.atomics.load(words, tail) & ~POSITION_FLAGS;
     this.position = this.#published;
     this.#limit = this.position;
+    this.#straight = this.position;
   }
 
   /** Whether the lane is closed. 1 load. */
@@ -83,28 +91,36 @@ export class LaneWriter {
     const headerBytes = header.length;
     const dataAt = toUnits(headerBytes);
     const bodyBytes = dataAt + data.length;
-    const at = this.#reserve(bodyBytes);
+    const at = this.#reserve(recordPositions(bodyBytes));
     if (at < 0) return this.refuse();
     this.#space[at] = packFirst(KIND.inline, bodyBytes);
     this.#space[at + 1] = packSecond(id, headerBytes);
-    const bodyAt = at * 4 + RECORD_HEAD_BYTES;
-    if (headerBytes > 0) this.#copy(header, bodyAt);
-    this.#copy(data, bodyAt + dataAt);
+    const body = at + RECORD_HEAD_WORDS;
+    if (headerBytes > 0) this.#copy(header, body);
+    this.#copy(data, body + (dataAt >> 2));
     return this.#finish(bodyBytes);
   }
 
-  /** Sends a header, and a descriptor of where the data is. */
-  writeSlot(id: number, header: Uint8Array, descriptor: number, dataBytes: number, dataAt: number): number {
+  /** Sends a header, and a descriptor of where the data is. @param size of the slot, @param kind of the record. */
+  writeSlot(
+    id: number,
+    header: Uint8Array,
+    descriptor: number,
+    dataBytes: number,
+    dataAt: number,
+    size = 0,
+    kind: number = KIND.slot,
+  ): number {
     const bodyBytes = SLOT_BODY_BYTES + header.length;
-    const at = this.#reserve(bodyBytes);
+    const at = this.#reserve(recordPositions(bodyBytes));
     if (at < 0) return this.refuse();
-    const body = at + RECORD_HEAD_WORDS;
-    this.#space[at] = packFirst(KIND.slot, bodyBytes);
+    this.#space[at] = packFirst(kind, bodyBytes);
     this.#space[at + 1] = packSecond(id, header.length);
-    this.#space[body] = descriptor;
-    this.#space[body + 1] = dataBytes;
-    this.#space[body + 2] = dataAt;
-    if (header.length > 0) this.#copy(header, body * 4 + SLOT_BODY_BYTES);
+    this.#space[at + SLOT_RECORD.descriptor] = descriptor;
+    this.#space[at + SLOT_RECORD.dataBytes] = dataBytes;
+    this.#space[at + SLOT_RECORD.dataAt] = dataAt;
+    this.#space[at + SLOT_RECORD.size] = size;
+    if (header.length > 0) this.#copy(header, at + RECORD_HEAD_WORDS + SLOT_BODY_BYTES / 4);
     return this.#finish(bodyBytes);
   }
 
@@ -117,6 +133,11 @@ export class LaneWriter {
   /** After an attempt for which there is no room: what is held back goes out, or the receiver could never make room. */
   refuse(): number {
     return !this.publish() || this.closed ? LANE_CLOSED : NO_ROOM;
+  }
+
+  /** Whether what is written is held back. */
+  get corked(): boolean {
+    return this.#corked;
   }
 
   /** Holds back what is written from now on, until {@link uncork} or until there is no more room. */
@@ -135,10 +156,14 @@ export class LaneWriter {
     return this.position !== this.#published;
   }
 
-  /** Whether everything up to a position is handled. 1 load. */
+  /** Position up to which is handled. 1 load. */
+  get handled(): number {
+    return this.#atomics.load(this.#words, head) & ~POSITION_FLAGS;
+  }
+
+  /** Whether everything up to a position is. 1 load. */
   isHandled(position: number): boolean {
-    const handled = this.#atomics.load(this.#words, head) & ~POSITION_FLAGS;
-    return ((handled - position) | 0) >= 0;
+    return ((this.handled - position) | 0) >= 0;
   }
 
   /**
@@ -175,21 +200,29 @@ export class LaneWriter {
 
   /** Positions that a record takes from here on, padding in front of it included. */
   #neededFor(bodyBytes: number): number {
-    const needed = (recordBytes(bodyBytes) / UNIT_BYTES) * UNIT;
+    const needed = recordPositions(bodyBytes);
     const toEnd = this.#capacity - (this.position & this.#mask);
     return needed > toEnd ? toEnd + needed : needed;
   }
 
   /** The word of the record's place in the space, -1 where there is no room. */
-  #reserve(bodyBytes: number): number {
-    const needed = (recordBytes(bodyBytes) / UNIT_BYTES) * UNIT;
+  #reserve(needed: number): number {
+    if (((this.#straight - this.position - needed) | 0) >= 0) return (this.position & this.#mask) >> 1;
+    return this.#reserveSlow(needed);
+  }
+
+  /** At the end of the space, or where the room that was known is used up. */
+  #reserveSlow(needed: number): number {
     const inSpace = this.position & this.#mask;
     const toEnd = this.#capacity - inSpace;
-    if (needed <= toEnd) return this.#known(needed) || this.#look(needed) ? inSpace >> 1 : -1;
-    if (!this.#known(toEnd + needed) && !this.#look(toEnd + needed)) return -1;
-    this.#space[inSpace >> 1] = PADDING;
-    this.position = (this.position + toEnd) | 0;
-    return 0;
+    const withPadding = needed > toEnd ? toEnd + needed : needed;
+    if (!this.#known(withPadding) && !this.#look(withPadding)) return -1;
+    if (needed > toEnd) {
+      this.#space[inSpace >> 1] = PADDING;
+      this.position = (this.position + toEnd) | 0;
+    }
+    this.#straighten();
+    return (this.position & this.#mask) >> 1;
   }
 
   #known(positions: number): boolean {
@@ -203,13 +236,21 @@ export class LaneWriter {
 
   #see(headWord: number): void {
     this.#limit = ((headWord & ~POSITION_FLAGS) + this.#capacity) | 0;
+    this.#straighten();
+  }
+
+  #straighten(): void {
+    const toEnd = this.#capacity - (this.position & this.#mask);
+    const known = (this.#limit - this.position) | 0;
+    this.#straight = (this.position + Math.min(known, toEnd)) | 0;
   }
 
   #finish(bodyBytes: number): number {
-    this.position = (this.position + (recordBytes(bodyBytes) / UNIT_BYTES) * UNIT) | 0;
+    this.position = (this.position + recordPositions(bodyBytes)) | 0;
     if (this.#corked || this.publish()) return SENT;
     // As if it had never been written.
     this.position = this.#published;
+    this.#straighten();
     return LANE_CLOSED;
   }
 
@@ -237,10 +278,23 @@ export class LaneWriter {
     return true;
   }
 
-  #copy(source: Uint8Array, at: number): void {
+  /** Copies to a word of the space. What follows up to the next unit may be written over. */
+  #copy(source: Uint8Array, word: number): void {
     const { length } = source;
-    const bytes = this.#bytes;
-    if (length > LOOP_BYTES) bytes.set(source, at);
-    else for (let i = 0; i < length; i++) bytes[at + i] = source[i]!;
+    if (length > MOST_LOOP_BYTES) {
+      this.#bytes.set(source, word * 4);
+      return;
+    }
+    const space = this.#space;
+    let to = word;
+    let from = 0;
+    for (const whole = length & -4; from < whole; from += 4) {
+      space[to++] =
+        source[from]! | (source[from + 1]! << 8) | (source[from + 2]! << 16) | (source[from + 3]! << 24);
+    }
+    if (from === length) return;
+    let last = 0;
+    for (let shift = 0; from < length; shift += 8) last |= source[from++]! << shift;
+    space[to] = last;
   }
 }

@@ -1,5 +1,6 @@
 import { HeddleError } from '@heddle/memory';
 import type { ContextMemory } from './context-memory.js';
+import type { SlotPool } from './slot-pools.js';
 
 /**
  * A slot of the pool to write a message into, in place: sending it moves a descriptor, and no byte of data.
@@ -13,19 +14,27 @@ export class Loan {
   readonly byteOffset: number;
   /** In the slot. */
   readonly shift: number;
+  /** Of the slot: which pool it is of. */
+  readonly size: number;
   readonly #memory: ContextMemory;
+  readonly #pool: SlotPool;
   #descriptor: number;
 
   /** @param shift where the data begins in the slot. */
-  constructor(memory: ContextMemory, descriptor: number, byteLength: number, shift = 0) {
+  constructor(memory: ContextMemory, size: number, descriptor: number, byteLength: number, shift = 0) {
     this.#memory = memory;
+    this.#pool = memory.slots.of(size);
     this.#descriptor = descriptor;
+    this.size = size;
     this.byteLength = byteLength;
     this.shift = shift;
-    this.byteOffset = memory.pool.offset(descriptor) + shift;
+    this.byteOffset = this.#pool.offset(descriptor) + shift;
   }
 
-  /** Where to write, a new view each time. Not to be used after the loan was sent or cancelled. */
+  /**
+   * Where to write, a new view each time: what the last user of the slot left is in it. Not to be used after the loan
+   * was sent or cancelled.
+   */
   get data(): Uint8Array<SharedArrayBuffer> {
     this.assertHeld();
     return this.#memory.view(this.byteOffset, this.byteLength);
@@ -48,7 +57,7 @@ export class Loan {
   /** Gives the slot back. Nothing happens where it was sent or cancelled already. */
   cancel(): void {
     if (this.#descriptor < 0) return;
-    this.#memory.pool.put(this.#descriptor);
+    this.#pool.put(this.#descriptor);
     this.#descriptor = -1;
   }
 

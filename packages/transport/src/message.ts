@@ -2,7 +2,7 @@ import { HeddleError } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
 import type { ContextMemory, Lane } from './context-memory.js';
 import { noteKept } from './kept-note.js';
-import { Lease } from './lease.js';
+import { Lease, NOBODY } from './lease.js';
 import {
   bodyBytesOf,
   headerBytesOf,
@@ -11,6 +11,7 @@ import {
   kindOf,
   RECORD_HEAD_BYTES,
   SLOT_BODY_BYTES,
+  SLOT_RECORD,
   toUnits,
 } from './record.js';
 
@@ -56,6 +57,12 @@ export class MessageCursor implements Message {
   #lane: Lane | undefined;
   #slot = NO_SLOT;
   #slotAt = 0;
+  /** Of the slot: which pool it is of. */
+  #size = 0;
+  /** The sender asked to be woken when the slot is back. */
+  #asked = false;
+  /** So did one since the last {@link takeAsked}. */
+  #anyAsked = false;
   #kept = false;
   #byteLength = 0;
   #byteOffset = 0;
@@ -88,19 +95,29 @@ export class MessageCursor implements Message {
       this.#byteLength = bodyBytesOf(first) - dataAt;
       return true;
     }
-    const body = at + RECORD_HEAD_BYTES / 4;
     this.#headerByteOffset = bodyAt + SLOT_BODY_BYTES;
-    this.#byteLength = space[body + 1]!;
-    this.#slotAt = space[body + 2]!;
-    return this.#adopt(space[body]!);
+    this.#asked = kindOf(first) === KIND.asked;
+    if (this.#asked) this.#anyAsked = true;
+    this.#byteLength = space[at + SLOT_RECORD.dataBytes]!;
+    this.#slotAt = space[at + SLOT_RECORD.dataAt]!;
+    return this.#adopt(space[at + SLOT_RECORD.size]!, space[at + SLOT_RECORD.descriptor]!);
   }
 
-  #adopt(descriptor: number): boolean {
+  #adopt(size: number, descriptor: number): boolean {
+    const { slots } = this.#memory;
     this.#slot = NO_SLOT;
-    if (!this.#memory.adopt(descriptor)) return false;
+    this.#size = size;
+    if (!slots.adopt(size, descriptor)) return false;
     this.#slot = descriptor;
-    this.#byteOffset = this.#memory.pool.offset(descriptor) + this.#slotAt;
+    this.#byteOffset = slots.of(size).offset(descriptor) + this.#slotAt;
     return true;
+  }
+
+  /** Whether the sender of a message asked to be woken, since the last call of this. */
+  takeAsked(): boolean {
+    const asked = this.#anyAsked;
+    this.#anyAsked = false;
+    return asked;
   }
 
   /** The handler is done: puts the slot back, unless it was kept. */
@@ -109,7 +126,7 @@ export class MessageCursor implements Message {
     if (this.#slot === NO_SLOT) return;
     const slot = this.#slot;
     this.#slot = NO_SLOT;
-    this.#memory.pool.put(slot);
+    this.#memory.slots.of(this.#size).put(slot);
   }
 
   get byteLength(): number {
@@ -154,30 +171,40 @@ export class MessageCursor implements Message {
   }
 
   keep(): Lease {
-    this.#assertCurrent();
+    const lane = this.#assertCurrent();
     if (this.#kept) {
       throw new HeddleError('ERR_HEDDLE_NOT_HOLDER', 'This message is kept already: it has one lease');
     }
-    const { pool } = this.#memory;
-    let slot = this.#slot;
-    let at = this.#slotAt;
-    if (slot === NO_SLOT) {
-      const taken = pool.tryGet();
-      if (taken === null) {
-        throw new HeddleError(
-          'ERR_HEDDLE_EXHAUSTED',
-          `All ${pool.maxElems} slots of the context are out, and keeping a message from a lane takes one. context.report() says who holds them`,
-          { slots: pool.maxElems },
-        );
-      }
-      slot = taken;
-      at = 0;
-      this.memory.set(this.data, pool.offset(slot));
-    }
+    const inSlot = this.#slot !== NO_SLOT;
+    const descriptor = inSlot ? this.#slot : this.#copyToSlot();
+    const asker = inSlot && this.#asked ? lane.life.source.row : NOBODY;
     this.#slot = NO_SLOT;
     this.#kept = true;
-    noteKept(this.#memory, slot);
-    return new Lease(this.#memory, slot, at, this.#byteLength);
+    const size = inSlot ? this.#size : 0;
+    noteKept(this.#memory, size, descriptor);
+    return new Lease(this.#memory, {
+      heddle: 'lease',
+      descriptor,
+      size,
+      at: inSlot ? this.#slotAt : 0,
+      byteLength: this.#byteLength,
+      asker,
+    });
+  }
+
+  /** The smallest slots are as large as what travels in a lane. */
+  #copyToSlot(): number {
+    const pool = this.#memory.slots.of(0);
+    const descriptor = pool.tryGet();
+    if (descriptor !== null) {
+      this.memory.set(this.data, pool.offset(descriptor));
+      return descriptor;
+    }
+    throw new HeddleError(
+      'ERR_HEDDLE_EXHAUSTED',
+      `All ${pool.maxElems} slots of the context are out, and keeping a message from a lane takes one. context.report() says who holds them`,
+      { slots: pool.maxElems },
+    );
   }
 
   /** @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` where its handler has returned. */

@@ -5,6 +5,7 @@ import { endAsSender, takeBackLeftOver } from './lane-ends.js';
 import type { LeftOver } from './lane-left-over.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
 import { LaneWriter } from './lane-writer.js';
+import { MessageWriter } from './message-writer.js';
 import { SendQueue } from './send-queue.js';
 import { closedError } from './transport-errors.js';
 
@@ -17,6 +18,7 @@ import { closedError } from './transport-errors.js';
 export class OutboundLane {
   readonly lane: Lane;
   readonly writer: LaneWriter;
+  readonly messages: MessageWriter;
   readonly queue: SendQueue;
   readonly to: WorkerPlace;
   /** Endpoints that use it. */
@@ -25,6 +27,8 @@ export class OutboundLane {
   leftOver: LeftOver | undefined;
   readonly #memory: ContextMemory;
   #left = false;
+  /** Position up to which was handled when this side left. */
+  #handled = 0;
 
   private constructor(memory: ContextMemory, lane: Lane, to: WorkerPlace) {
     this.#memory = memory;
@@ -32,6 +36,7 @@ export class OutboundLane {
     this.to = to;
     const bell = memory.row(to.row).doorbell.ofLane(lane.index);
     this.writer = new LaneWriter(lane.words, lane.bytes, bell, memory.platform);
+    this.messages = new MessageWriter(memory, this.writer);
     this.queue = new SendQueue(lane.words, memory.platform);
   }
 
@@ -63,12 +68,17 @@ export class OutboundLane {
     return this.#left;
   }
 
+  /** Whether everything up to a position is handled, as far as this side knows. 1 load, 0 after it has left. */
+  hasHandled(position: number): boolean {
+    return this.#left ? ((this.#handled - position) | 0) >= 0 : this.writer.isHandled(position);
+  }
+
   /** Leaves, where the receiver has. Returns whether this side has left. 1 load, 0 afterwards. */
   sweep(): boolean {
     if (this.#left) return true;
     if (phaseOf(this.lane.life.state) !== PHASE.receiverGone) return false;
     this.leftOver = this.#end();
-    this.queue.wake();
+    this.wakeWaiting();
     return true;
   }
 
@@ -77,8 +87,14 @@ export class OutboundLane {
     if (this.#left) return;
     this.writer.uncork();
     this.leftOver = this.#end();
-    // Asynchronous sends and flushes of this thread find that this side has left.
+    this.wakeWaiting();
+  }
+
+  /** Makes asynchronous sends and flushes of this thread look whether they still can be done. */
+  wakeWaiting(): void {
     this.queue.wake();
+    // One of them may wait for a slot.
+    if (!this.queue.isEmpty) this.#memory.slots.wake();
   }
 
   /** Takes back a lane to a worker that shut its row, perhaps before it saw the lane. */
@@ -101,6 +117,8 @@ export class OutboundLane {
   }
 
   #end(): LeftOver | undefined {
+    // The lane may be somebody else's afterwards.
+    this.#handled = this.writer.handled;
     this.#left = true;
     // Whoever closes the lane does not see what was held back.
     if (this.writer.holdsBack) takeBackLeftOver(this.#memory, this.lane, this.writer.position);

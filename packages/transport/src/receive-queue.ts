@@ -96,7 +96,7 @@ export class ReceiveQueue {
   resume(): void {
     this.attend();
     for (const inbound of this.#lanes.all) {
-      inbound.reader.resume();
+      inbound.resume();
       this.#countSkipped(inbound);
     }
   }
@@ -165,6 +165,7 @@ export class ReceiveQueue {
   #leave(inbound: InboundLane): void {
     const { reader } = inbound;
     reader.release();
+    if (this.cursor.takeAsked()) this.#memory.tellDone(inbound.lane.life.source.row);
     if (inbound.ending && !reader.look()) inbound.leaveBehindSender(this.#place);
     else if (this.#shared) this.#stepOut(inbound);
     this.#countSkipped(inbound);

@@ -106,13 +106,14 @@ export class Receiver {
     const passedOn = this.#stepIn();
     try {
       if (passedOn || !inStreak || this.#mayReport || this.#ending) this.#look(passedOn);
+      const told = this.#connections.outstanding.tell();
       let handled = this.queue.poll(handle, budget, inStreak);
       if (handled === 0 && inStreak) {
         this.#look(false);
         handled = this.queue.poll(handle, budget);
       }
       this.#streak = handled === 0 || this.#shared ? 0 : inStreak ? this.#streak - 1 : STREAK;
-      return handled;
+      return told + handled;
     } finally {
       this.#access.leave();
     }
@@ -146,10 +147,11 @@ export class Receiver {
       if (this.#hasReport) return false;
       this.#assertGoesOn();
       // Others may wait for what this thread keeps back.
-      this.#memory.flushPool();
+      this.#memory.flushPools();
       // Announces a sleep, then looks at everything that could end it: B1.
       if (!this.queue.arm()) return false;
-      if (!this.queue.needsAttention && !this.closed) return true;
+      const { outstanding } = this.#connections;
+      if (!this.queue.needsAttention && !this.closed && !outstanding.mayHaveNews) return true;
       this.#row.doorbell.ring();
       return false;
     } finally {
@@ -185,6 +187,7 @@ export class Receiver {
         let inbound: InboundLane | undefined;
         try {
           this.#look(passedOn);
+          this.#connections.outstanding.tell();
           inbound = this.queue.nextLane();
           if (inbound && this.queue.begin(inbound)) yield this.queue.cursor;
         } finally {
@@ -247,7 +250,7 @@ export class Receiver {
   #hasNews(): boolean {
     this.assertOpen();
     if (this.queue.needsAttention) this.#attendOnly();
-    return this.#hasReport || this.queue.hasNews;
+    return this.#hasReport || this.queue.hasNews || this.#connections.outstanding.mayHaveNews;
   }
 
   #attendOnly(): void {

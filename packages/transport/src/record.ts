@@ -1,4 +1,4 @@
-import { UNIT, UNIT_BYTES } from './lane.layout.js';
+import { POSITION_SHIFT, UNIT_BYTES } from './lane.layout.js';
 
 /**
  * A record in a lane: two words, then a body, up to the next multiple of 8 bytes.
@@ -7,13 +7,22 @@ import { UNIT, UNIT_BYTES } from './lane.layout.js';
  *  word 0   kind (4 bits) << 24 | bytes of the body            -1: nothing up to the end, go on at the start
  *  word 1   bytes of the header (16 bits) << 16 | message id (16 bits)
  *  body     of an inline record:  header, up to a multiple of 8, data
- *           of a slot record:     descriptor, bytes of data, where they begin in the slot, 0, header
+ *           of the others:         descriptor, bytes of data, where they begin in the slot, size of slot, header
  * ```
+ *
+ * | kind   | data                                                                  |
+ * |--------|-----------------------------------------------------------------------|
+ * | inline | in the record                                                         |
+ * | slot   | in a slot                                                             |
+ * | asked  | in a slot; the sender is to be woken when that is back in its pool    |
  */
-export const KIND = { inline: 0, slot: 1 } as const;
+export const KIND = { inline: 0, slot: 1, asked: 2 } as const;
 
 export const RECORD_HEAD_BYTES = 8;
 export const SLOT_BODY_BYTES = 16;
+
+/** Words of a slot record, from its first one on. */
+export const SLOT_RECORD = { descriptor: 2, dataBytes: 3, dataAt: 4, size: 5 } as const;
 
 /** First word of what is left unused at the end of the space. */
 export const PADDING = -1;
@@ -62,5 +71,5 @@ export function recordBytes(bodyBytes: number): number {
 
 /** By how much such a record moves a position. */
 export function recordPositions(bodyBytes: number): number {
-  return (recordBytes(bodyBytes) / UNIT_BYTES) * UNIT;
+  return recordBytes(bodyBytes) >> POSITION_SHIFT;
 }

@@ -1,4 +1,4 @@
-import type { Platform, Step, Steps } from '@heddle/memory';
+import { type Platform, runAsync, type Step, type Steps, type WaitAsyncOptions } from '@heddle/memory';
 import { laneLayout } from './lane.layout.js';
 
 const { head } = laneLayout.offsets;
@@ -45,12 +45,12 @@ export class AttemptSteps implements Steps<boolean> {
  */
 export class SendQueue {
   readonly #words: Int32Array;
-  readonly #atomics: Platform['atomics'];
+  readonly #platform: Platform;
   readonly #waiting: object[] = [];
 
   constructor(words: Int32Array, platform: Platform) {
     this.#words = words;
-    this.#atomics = platform.atomics;
+    this.#platform = platform;
   }
 
   get isEmpty(): boolean {
@@ -73,7 +73,18 @@ export class SendQueue {
 
   /** Makes all that wait look again. 1 notify. */
   wake(): void {
-    this.#atomics.notify(this.#words, head);
+    this.#platform.atomics.notify(this.#words, head);
+  }
+
+  /** Waits until everything that waits now is over. Resolves to false when the time is up. */
+  async passed(options: WaitAsyncOptions): Promise<boolean> {
+    const entry = {};
+    this.join(entry);
+    try {
+      return await runAsync(this.turn(entry), this.#words, this.#platform, options);
+    } finally {
+      this.leave(entry);
+    }
   }
 
   /** The steps of waiting for one's turn, which lasts until {@link leave}. */
@@ -85,7 +96,7 @@ export class SendQueue {
   }
 
   #sleepForTurn(entry: object): Step<never> | undefined {
-    const expected = this.#atomics.load(this.#words, head);
+    const expected = this.#platform.atomics.load(this.#words, head);
     return this.#isFirst(entry) ? undefined : { done: false, index: head, expected };
   }
 }

@@ -15,5 +15,6 @@ export function shutDown(memory: ContextMemory): void {
     // A lane that somebody claims at this moment is found closed by its claimant.
     if (phaseOf(life.state) !== PHASE.free) life.close();
   }
+  memory.slots.wake();
   for (let row = 0; row < maxWorkers; row++) memory.row(row).callAttention();
 }

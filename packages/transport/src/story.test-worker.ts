@@ -79,8 +79,8 @@ async function client(mate: Mate, data: StoryData): Promise<void> {
     if (place !== placeOf(data, sequence)) throw new Error(`Batch ${sequence} is at ${place} of the stream`);
     if (data.threadMode === 'serialized' && !data.turns) stayUntilOthersTried(mate);
     const lease = message.keep();
-    const { descriptor, at, byteLength } = lease.handOver();
-    const handle = Int32Array.of(descriptor, at, byteLength, sequence);
+    const { descriptor, size, at, byteLength, asker } = lease.handOver();
+    const handle = Int32Array.of(descriptor, size, at, byteLength, asker, sequence);
     // They never send to the client: so this cannot wait for itself.
     consumers[sequence % consumers.length]!.send(DATA, new Uint8Array(handle.buffer));
     mate.add(TELL.received);
@@ -128,6 +128,8 @@ function takeTurns(
   }
 }
 
+type Six = [number, number, number, number, number, number];
+
 /** Takes batches over, looks at each byte, and releases them. */
 async function consumer(mate: Mate, data: StoryData): Promise<void> {
   const { context } = mate;
@@ -139,8 +141,8 @@ async function consumer(mate: Mate, data: StoryData): Promise<void> {
   mate.phase('receiving');
   const handle = (message: Message) => {
     const words = new Int32Array(message.data.slice().buffer);
-    const [descriptor, at, byteLength, sequence] = words as unknown as [number, number, number, number];
-    const lease = context.lease({ heddle: 'lease', descriptor, at, byteLength });
+    const [descriptor, size, at, byteLength, asker, sequence] = [...words] as Six;
+    const lease = context.lease({ heddle: 'lease', descriptor, size, at, byteLength, asker });
     if (!batches.matches(lease.data, 0, sequence)) throw new Error(`Batch ${sequence} is not what was sent`);
     lease.release();
     Atomics.add(seen, sequence, 1);

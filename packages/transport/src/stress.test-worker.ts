@@ -1,4 +1,4 @@
-import type { Endpoint, SendStatus } from './endpoint.js';
+import type { Endpoint } from './endpoint.js';
 import type { Lease } from './lease.js';
 import type { Loan } from './loan.js';
 import {
@@ -12,6 +12,7 @@ import {
   TELL,
 } from './mate.test-worker.js';
 import type { Message } from './message.js';
+import type { SendStatus } from './message-writer.js';
 import { headerOf, Numbered, randomFrom } from './numbered.test-worker.js';
 import { contextLayout } from './transport.layout.js';
 

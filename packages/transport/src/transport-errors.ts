@@ -31,6 +31,17 @@ export function timedOut(what: string, facts: Readonly<Record<string, unknown>> 
   return new HeddleError('ERR_HEDDLE_TIMED_OUT', `${what}: the time is up`, facts);
 }
 
+export function sendsWait(): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_OUTSTANDING',
+    'Asynchronous sends of this thread wait for room on this lane, and must not be overtaken: await them first',
+  );
+}
+
+export function notHandled(): HeddleError {
+  return timedOut('Not every message was handled');
+}
+
 export function isStale(error: unknown): boolean {
   return (
     error instanceof HeddleError &&

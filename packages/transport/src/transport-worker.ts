@@ -1,4 +1,4 @@
-import type { WaitAsyncOptions } from '@heddle/memory';
+import type { WaitAsyncOptions, WaitOptions } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
 import { Connections } from './connections.js';
 import type { ContextMemory } from './context-memory.js';
@@ -111,7 +111,31 @@ export class TransportWorker {
   }
 
   /**
-   * Runs the handlers of messages that are there, at most `budget` of them. Returns how many messages that were.
+   * Publishes what endpoints made from this worker hold back. A message sent after it, to whichever worker, becomes
+   * visible after those sent before; which handler starts first in different workers is up to them.
+   *
+   * On one endpoint it changes nothing: its messages are in order always, in whatever form. 1 CAS for each that holds
+   * something back.
+   *
+   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` while asynchronous sends of this thread wait.
+   */
+  fence(): void {
+    this.#connections.fence();
+  }
+
+  /** {@link Endpoint.flush} of all endpoints made from this worker by this thread. @throws as that does. */
+  flush(options: Pick<WaitOptions, 'timeout'> = {}): void {
+    this.#connections.flush(options);
+  }
+
+  /** The same on the event loop. @throws (rejects) as {@link Endpoint.flushAsync} does for the first that fails. */
+  async flushAsync(options: WaitAsyncOptions = {}): Promise<void> {
+    await this.#connections.flushAsync(options);
+  }
+
+  /**
+   * Tells completions that have ended, and runs the handlers of messages that are there, at most `budget` of them.
+   * Returns how many of both that were.
    *
    * What a handler throws comes through; its message counts as handled, the others stay where they are.
    *
@@ -199,7 +223,6 @@ export class TransportWorker {
     const owned = this.#row.isOpen(this.#place.generation) && this.#row.owner === token;
     if (owned) this.#access.close();
     this.#receiver.close();
-    this.#connections.close();
     if (owned) {
       this.#row.shut(this.#place.generation);
       endLanesTo(this.#memory, this.#place);
@@ -208,11 +231,12 @@ export class TransportWorker {
       this.#row.free(token);
     }
     this.#onClose(this);
+    this.#connections.close();
   }
 
   /** Waits until what its endpoints sent to other threads was handled, or cannot be, or the time is up. */
   async flushAll(options: WaitAsyncOptions): Promise<void> {
-    await this.#connections.flush(options);
+    await this.#connections.settleOthers(options);
   }
 
   [Symbol.dispose](): void {

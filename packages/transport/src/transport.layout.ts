@@ -3,6 +3,9 @@ import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/me
 import { laneLayout } from './lane.layout.js';
 import { MT_TYPES, type MtType } from './mt-type.js';
 
+/** Most sizes of slots. */
+export const MAX_SLOT_SIZES = 8;
+
 /**
  * What all threads of a context share, in one structure of its segment.
  *
@@ -22,6 +25,8 @@ export const contextLayout = defineLayout('transport-context', 1, {
   inlineBytes: field('creator'),
   /** Index in `MT_TYPES`. */
   mtType: field('creator'),
+  /** Bytes of the longest data in a slot of each size, from the smallest on; 0 behind the last. */
+  slotBytes: field('creator', MAX_SLOT_SIZES),
   /** 1 when the context is shut down: see `shutdown`. */
   closed: field('anyone'),
   /** Row + 1 of the worker whose lock is borrowed, 0 for none; and its generation: see `context-lock.ts`. */
@@ -58,6 +63,8 @@ export interface Shape {
   readonly laneBytes: number;
   readonly inlineBytes: number;
   readonly mtType: MtType;
+  /** Bytes of the longest data in a slot of each size, from the smallest on. */
+  readonly slotBytes: readonly number[];
 }
 
 const LANES_ALIGN = LINE_BYTES / WORD_BYTES;
@@ -83,21 +90,23 @@ export function contextByteLength(shape: Shape): number {
 }
 
 export function writeShape(words: Int32Array, shape: Shape): void {
-  const { maxWorkers, maxLanes, laneBytes, inlineBytes, mtType } = contextLayout.offsets;
+  const { maxWorkers, maxLanes, laneBytes, inlineBytes, mtType, slotBytes } = contextLayout.offsets;
   words[maxWorkers] = shape.maxWorkers;
   words[maxLanes] = shape.maxLanes;
   words[laneBytes] = shape.laneBytes;
   words[inlineBytes] = shape.inlineBytes;
   words[mtType] = MT_TYPES.indexOf(shape.mtType);
+  words.set(shape.slotBytes, slotBytes);
 }
 
 export function readShape(words: Int32Array): Shape {
-  const { maxWorkers, maxLanes, laneBytes, inlineBytes, mtType } = contextLayout.offsets;
+  const { maxWorkers, maxLanes, laneBytes, inlineBytes, mtType, slotBytes } = contextLayout.offsets;
   return {
     maxWorkers: words[maxWorkers]!,
     maxLanes: words[maxLanes]!,
     laneBytes: words[laneBytes]!,
     inlineBytes: words[inlineBytes]!,
     mtType: MT_TYPES[words[mtType]!]!,
+    slotBytes: [...words.subarray(slotBytes, slotBytes + MAX_SLOT_SIZES)].filter((bytes) => bytes > 0),
   };
 }

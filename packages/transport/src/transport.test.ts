@@ -267,7 +267,7 @@ describe('back-pressure', () => {
   });
 
   it('takes the largest message, and refuses larger ones with the maximum (TR-07)', () => {
-    const { receiver, endpoint, context } = make({ laneBytes: 64, inlineBytes: 8 });
+    const { receiver, endpoint, context } = make({ laneBytes: 64, inlineBytes: 8, largeSlots: [] });
     const sizes: number[] = [];
     receiver.on(1, (message) => sizes.push(message.byteLength));
     expect(endpoint.maxDataBytes).toBe(4096);
@@ -707,7 +707,14 @@ describe('a thread that must not block', () => {
 describe('layout', () => {
   it('keeps words that different sides write on lines of their own, also between neighbours (PF-08)', () => {
     const { tail, head, state } = laneLayout.offsets;
-    const shape = { maxWorkers: 3, maxLanes: 2, laneBytes: 64, inlineBytes: 8, mtType: 'spinlock' } as const;
+    const shape = {
+      maxWorkers: 3,
+      maxLanes: 2,
+      laneBytes: 64,
+      inlineBytes: 8,
+      mtType: 'spinlock',
+      slotBytes: [8],
+    } as const;
     const lines = [
       workerRowAt(0) + workerRowLayout.offsets.owner,
       workerRowAt(0) + workerRowLayout.offsets.doorbell,
@@ -727,6 +734,7 @@ describe('layout', () => {
       laneBytes: 2 ** 24,
       inlineBytes: 8,
       mtType: 'spinlock',
+      slotBytes: [8],
     } as const;
     expect(laneAt(shape, 65_536) - laneAt(shape, 0)).toBe(65_536 * laneStride(shape));
     expect(laneStride(shape) * 4).toBe(2 ** 24 + laneLayout.byteLength);

@@ -1,0 +1,107 @@
+import type { WaitAsyncOptions, WaitOptions } from '@heddle/memory';
+import { KEPT_NOTE_BYTES } from './kept-note.js';
+import { isStale } from './transport-errors.js';
+
+/** Bytes by which a slot is larger than the longest data: for the shift to where copying in is fast, and who keeps it. */
+export const SLOT_SLACK_BYTES = 8 + KEPT_NOTE_BYTES;
+
+/** How a slot is waited for: `check` is called before each sleep, and what it throws ends the wait. */
+interface SlotWait {
+  readonly check?: (() => void) | undefined;
+}
+
+/** What a context needs of a pool: `Mpool` has it. */
+export interface SlotPool {
+  /** Bytes of a slot. */
+  readonly elemSize: number;
+  readonly maxElems: number;
+  tryGet(): number | null;
+  get(options: Pick<WaitOptions, 'timeout'> & SlotWait): number;
+  getAsync(options: WaitAsyncOptions & SlotWait): Promise<number>;
+  put(descriptor: number): void;
+  /** Of the slot in the segment. */
+  offset(descriptor: number): number;
+  isOut(descriptor: number): boolean;
+  detach(descriptor: number): void;
+  adopt(descriptor: number): void;
+  flush(): void;
+}
+
+/** Where the pools are. */
+export interface PoolSource {
+  /** Called when a slot of this size is needed for the first time: a thread that detaches cannot open a pool. */
+  openPool(size: number): SlotPool;
+  /** Makes those who wait for a slot of this size look again. */
+  wakePool(size: number): void;
+}
+
+/**
+ * The pools of a context: one for each size of slots, numbered from the smallest on. Data takes a slot of the smallest
+ * size that holds it, and no other: so what sizes are out says exactly what cannot be sent.
+ *
+ * A slot is as large as it is said; memory is what was ever written to it. It is used again, the last one that came
+ * back first, and not cleared: so getting one costs the same for every size.
+ */
+export class SlotPools {
+  /** Bytes of the longest data of each size. */
+  readonly dataBytes: readonly number[];
+  readonly #source: PoolSource;
+  readonly #pools: (SlotPool | undefined)[] = [];
+
+  constructor(dataBytes: readonly number[], source: PoolSource) {
+    this.dataBytes = dataBytes;
+    this.#source = source;
+  }
+
+  /** Bytes of the longest data. */
+  get maxDataBytes(): number {
+    return this.dataBytes[this.dataBytes.length - 1]!;
+  }
+
+  /** The size for data of so many bytes, at most `maxDataBytes`. */
+  sizeFor(byteLength: number): number {
+    let size = 0;
+    while (this.dataBytes[size]! < byteLength) size++;
+    return size;
+  }
+
+  /** The pool of a size: opened at the first call. */
+  of(size: number): SlotPool {
+    return this.#pools[size] ?? this.#open(size);
+  }
+
+  #open(size: number): SlotPool {
+    const pool = this.#source.openPool(size);
+    this.#pools[size] = pool;
+    return pool;
+  }
+
+  /** Makes a slot this thread's that was given away. Returns false where it is not there to be had any more. */
+  adopt(size: number, descriptor: number): boolean {
+    try {
+      this.of(size).adopt(descriptor);
+      return true;
+    } catch (error) {
+      if (isStale(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Puts a slot back that was given away and that nobody adopted. Of several that try, one does; the others, and
+   * those who come after an adoption, do nothing.
+   */
+  takeBack(size: number, descriptor: number): void {
+    if (this.adopt(size, descriptor)) this.of(size).put(descriptor);
+  }
+
+  /** Sends puts off that this thread keeps back. */
+  flush(): void {
+    for (const pool of this.#pools) pool?.flush();
+  }
+
+  /** Makes all that wait for slots look whether there is a point in it. 1 load a size. */
+  wake(): void {
+    for (let size = 0; size < this.dataBytes.length; size++) this.#source.wakePool(size);
+  }
+}
