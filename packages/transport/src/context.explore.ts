@@ -21,7 +21,7 @@ import {
   writeShape,
 } from './transport.layout.js';
 
-/** A whole context over a few words, for the models of this package: the shipped classes, on a pool of two slots. */
+/** A whole context over a few words, for the models of this package: the shipped classes, on a slot of each of two sizes. */
 
 const SHAPE: Shape = {
   maxWorkers: 2,
@@ -29,12 +29,13 @@ const SHAPE: Shape = {
   laneBytes: 32,
   inlineBytes: 8,
   mtType: 'spinlock',
-  slotBytes: [24],
+  slotBytes: [8, 24],
 };
 export const RECEIVER = { row: 0, generation: 1 };
 const SENDER = { row: 1, generation: 1 };
 
 const CONTEXT_WORDS = contextByteLength(SHAPE) / 4;
+/** One of each size. */
 const SLOTS = 2;
 const SLOT_BYTES = 32;
 /** A lease word a slot, then the slots. */
@@ -49,23 +50,23 @@ const LEASE = { free: 0, held: 1, detached: 2 } as const;
 
 /** Lease words like those of the pool, without its lists: generation << 16 | state << 8 | token. */
 class ModelPool implements SlotPool {
-  readonly maxElems = SLOTS;
+  readonly maxElems = 1;
   readonly elemSize = 0;
   readonly #thread: SimulatedThread;
   readonly #token: number;
+  readonly #slot: number;
 
-  constructor(thread: SimulatedThread, token: number) {
+  constructor(thread: SimulatedThread, token: number, size: number) {
     this.#thread = thread;
     this.#token = token;
+    this.#slot = size;
   }
 
   tryGet(): number | null {
-    for (let slot = 0; slot < SLOTS; slot++) {
-      const word = this.#load(slot);
-      if (stateOf(word) !== LEASE.free) continue;
-      if (this.#move(slot, word, LEASE.held, this.#token)) return ((word >>> 16) << 1) | slot;
-    }
-    return null;
+    const slot = this.#slot;
+    const word = this.#load(slot);
+    if (stateOf(word) !== LEASE.free) return null;
+    return this.#move(slot, word, LEASE.held, this.#token) ? ((word >>> 16) << 1) | slot : null;
   }
 
   get(): number {
@@ -109,11 +110,9 @@ class ModelPool implements SlotPool {
 
   /** Brings back what a dead thread had. */
   recover(dead: number): void {
-    for (let slot = 0; slot < SLOTS; slot++) {
-      const word = this.#load(slot);
-      if (stateOf(word) === LEASE.free || (word & 0xff) !== dead) continue;
-      this.#move(slot, word + 0x10000, LEASE.free, 0, word);
-    }
+    const word = this.#load(this.#slot);
+    if (stateOf(word) === LEASE.free || (word & 0xff) !== dead) return;
+    this.#move(this.#slot, word + 0x10000, LEASE.free, 0, word);
   }
 
   #load(slot: number): number {
@@ -139,9 +138,9 @@ export function contextOf(
   thread: SimulatedThread,
   gone: readonly number[] = [],
   mtType: MtType = SHAPE.mtType,
-): { memory: ContextMemory; pool: ModelPool } {
+): { memory: ContextMemory; recoverPools: (dead: number) => void } {
   const token = thread.index + 1;
-  const pool = new ModelPool(thread, token);
+  const pools = SHAPE.slotBytes.map((_, size) => new ModelPool(thread, token, size));
   const memory = new ContextMemory({
     segment: {
       id: '0000000000000001',
@@ -154,10 +153,13 @@ export function contextOf(
     memory: thread.view(Uint8Array, 0, WORDS * 4) as unknown as Uint8Array<SharedArrayBuffer>,
     byteOffset: 0,
     shape: { ...SHAPE, mtType },
-    openPool: () => pool,
+    openPool: (size) => pools[size]!,
     wakePool: () => {},
   });
-  return { memory, pool };
+  const recoverPools = (dead: number) => {
+    for (const pool of pools) pool.recover(dead);
+  };
+  return { memory, recoverPools };
 }
 
 /** Two open workers: the receiver's row of the thread with this token, the sender's of that one. */
@@ -193,15 +195,15 @@ export const MEMORY = {
 } as const;
 
 /** What recovery does after the death of a thread: the pool first, or the context first, as the directory has them. */
-function recovering(poolFirst: boolean) {
+export function recovering(poolFirst: boolean) {
   return (thread: SimulatedThread, dead: number): void => {
     // A second recovery comes after the death of the first one, and recovers that too.
     const gone = thread.index > 2 ? [3, dead + 1] : [dead + 1];
-    const { memory, pool } = contextOf(thread, gone);
+    const { memory, recoverPools } = contextOf(thread, gone);
     for (const token of gone) {
-      if (poolFirst) pool.recover(token);
+      if (poolFirst) recoverPools(token);
       recoverContext(memory, token);
-      if (!poolFirst) pool.recover(token);
+      if (!poolFirst) recoverPools(token);
     }
   };
 }
@@ -217,10 +219,12 @@ function leaks(words: Int32Array): string | undefined {
 const ADDRESS = { heddle: 'address', segment: '0000000000000001', ...RECEIVER } as const;
 
 const nothing = new Uint8Array(0);
+/** For a slot of the larger size. */
+export const LARGE = new Uint8Array(16);
 
-/** Connects, sends a message in a slot, leaves: as an endpoint does. Answers what became of it. */
+/** Connects, sends a message in a slot of the larger size, leaves: as an endpoint does. Answers what became of it. */
 const sending = (thread: SimulatedThread): string => {
-  const { memory, pool } = contextOf(thread);
+  const { memory } = contextOf(thread);
   let lane: OutboundLane;
   try {
     lane = OutboundLane.open(memory, ADDRESS, SENDER);
@@ -228,17 +232,14 @@ const sending = (thread: SimulatedThread): string => {
     if (error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED') return 'refused';
     throw error;
   }
-  const descriptor = pool.tryGet()!;
-  pool.detach(descriptor);
-  const sent = lane.writer.writeSlot(1, nothing, descriptor, 8, 0) === SENT;
-  if (!sent) memory.takeBack(0, descriptor);
+  const sent = lane.messages.write(1, LARGE, nothing, false) === SENT;
   lane.leave();
   return sent ? 'sent' : 'closed';
 };
 
 /** One look at the lane, as `progress` has it: adopts what is there, notes it, and puts it back. Then it closes. */
 const receivingOnce = (thread: SimulatedThread): void => {
-  const { memory, pool } = contextOf(thread);
+  const { memory } = contextOf(thread);
   const lane = memory.lane(0);
   const phase = phaseOf(lane.life.state);
   if ((phase === PHASE.open || phase === PHASE.senderGone) && lane.life.leadsTo(RECEIVER)) {
@@ -247,11 +248,12 @@ const receivingOnce = (thread: SimulatedThread): void => {
       const at = inbound.reader.nextRecord();
       inbound.reader.begin(bodyBytesOf(inbound.space[at]!));
       const descriptor = inbound.space[at + SLOT_RECORD.descriptor]!;
-      const there = memory.slots.adopt(0, descriptor);
+      const size = inbound.space[at + SLOT_RECORD.size]!;
+      const there = memory.slots.adopt(size, descriptor);
       inbound.reader.noteAdopted();
       if (there) {
         thread.words[NOTES]!++;
-        pool.put(descriptor);
+        memory.slots.of(size).put(descriptor);
       }
       inbound.reader.release();
     }
@@ -260,7 +262,7 @@ const receivingOnce = (thread: SimulatedThread): void => {
 };
 
 /** Closes the receiver, as `worker.close` does. */
-const closing = (thread: SimulatedThread): void => {
+export const closing = (thread: SimulatedThread): void => {
   const { memory } = contextOf(thread);
   const row = memory.row(RECEIVER.row);
   row.shut(RECEIVER.generation);
@@ -269,7 +271,7 @@ const closing = (thread: SimulatedThread): void => {
 };
 
 /** Nothing leaks, and what was handled was sent. */
-const conserved = ({ words }: { words: Int32Array }): string | undefined =>
+export const conserved = ({ words }: { words: Int32Array }): string | undefined =>
   leaks(words) ?? ((words[NOTES] ?? 0) > 1 ? 'handled twice' : undefined);
 
 /** Recovery, then the living sender looks whether its receiver has gone, as `progress` does. */
@@ -365,14 +367,14 @@ export default [
       words[LEASES] = (LEASE.detached << 8) | 2;
     },
     threads: [0, 1].map(() => (thread: SimulatedThread) => {
-      const { memory, pool } = contextOf(thread);
+      const { memory } = contextOf(thread);
       const taken = memory.slots.adopt(0, 0);
-      if (taken) pool.put(0);
+      if (taken) memory.slots.of(0).put(0);
       return taken;
     }),
     killable: [1],
     kills: 1,
-    recover: (thread, dead) => contextOf(thread).pool.recover(dead + 1),
+    recover: (thread, dead) => contextOf(thread).recoverPools(dead + 1),
     check: ({ results }) => (results[0] === true && results[1] === true ? 'both have it' : undefined),
     conserve: ({ words }) => leaks(words),
   }),

@@ -5,6 +5,7 @@ import entry from './entry.explore.js';
 import lane from './lane.explore.js';
 import multi from './multi.explore.js';
 import ready from './ready.explore.js';
+import sending from './sending.explore.js';
 import worker from './transport-worker.explore.js';
 
 exploreTests(lane);
@@ -13,4 +14,5 @@ exploreTests(context);
 exploreTests(contextLock);
 exploreTests(multi);
 exploreTests(ready);
+exploreTests(sending);
 exploreTests(worker);
