@@ -291,7 +291,7 @@ describe('a completion', () => {
     expect(completion.pending).toBe(3);
     receiver.progress();
     expect(completion.pending).toBe(3);
-    sender.progress();
+    expect(sender.progress()).toBe(3);
     expect([completion.pending, completion.done, completion.failed]).toEqual([0, 3, 0]);
     expect(ends).toEqual([undefined, undefined, undefined]);
     await finished;
@@ -337,6 +337,22 @@ describe('a completion', () => {
       expect(completion.pending).toBe(0);
     }
     expect(sender.arm()).toBe(true);
+  });
+
+  it('is told while messages are iterated over, too', async () => {
+    const { receiver, sender, endpoint } = make();
+    receiver.on(1, () => {});
+    const completion = new Completion();
+    endpoint.trySend(1, bytes(8), undefined, completion);
+    receiver.progress();
+    const stop = new AbortController();
+    const iterating = (async () => {
+      for await (const _ of sender.messages({ signal: stop.signal }));
+    })();
+    await completion.finished();
+    stop.abort();
+    await iterating;
+    expect(completion.done).toBe(1);
   });
 
   it('comes with a send that waits', async () => {
