@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import type { WorkerAddress } from './address.js';
-import { Context, type ContextHandle } from './context.js';
+import { Context } from './context.js';
+import type { ContextHandle } from './context-handle.js';
 import type { Lease } from './lease.js';
 
 /** What a thread of the tests of sending does. */
