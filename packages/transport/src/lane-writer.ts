@@ -246,11 +246,11 @@ export class LaneWriter {
   }
 
   #finish(bodyBytes: number): number {
-    this.position = (this.position + recordPositions(bodyBytes)) | 0;
+    const before = this.position;
+    this.position = (before + recordPositions(bodyBytes)) | 0;
     if (this.#corked || this.publish()) return SENT;
-    // As if it had never been written.
-    this.position = this.#published;
-    this.#straighten();
+    // As if it had never been written. What is held back stays, until its slots are taken back.
+    this.position = before;
     return LANE_CLOSED;
   }
 

@@ -106,6 +106,9 @@ describe('many messages at once', () => {
     const loan = endpoint.loan(100)!;
     receiver.close();
     expect(codeOf(() => endpoint.sendMany(1, [bytes(8), bytes(2000), loan]))).toBe('ERR_HEDDLE_CLOSED');
+    // What comes after it does not make them forgotten.
+    expect(endpoint.trySend(1, bytes(8))).toBe('closed');
+    expect(endpoint.trySend(1, bytes(2000))).toBe('closed');
     sender.progress();
     expect(context.usage().slots).toBe(0);
     expect(codeOf(() => endpoint.sendMany(1, [bytes(8)]))).toBe('ERR_HEDDLE_CLOSED');
