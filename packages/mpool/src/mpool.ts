@@ -357,7 +357,8 @@ export class Mpool extends OpenPool {
    * Makes this thread the holder of a descriptor that another one detached.
    *
    * @throws HeddleError `ERR_HEDDLE_NOT_HOLDER` where it was not detached, was sent to another thread, or was adopted
-   *   already, `ERR_HEDDLE_STALE_DESCRIPTOR` where it came back because its sender died. Cost: 1 load, 1 CAS.
+   *   already, `ERR_HEDDLE_STALE_DESCRIPTOR` where it came back because its sender died. Cost: 1 load, 1 CAS; where there
+   *   are magazines 1 CAS more.
    */
   adopt(descriptor: number): void {
     const { pool } = this.using();
