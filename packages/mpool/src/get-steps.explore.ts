@@ -14,6 +14,7 @@ const SHAPE = {
   shards: 1,
   seats: 0,
   magazine: 0,
+  laneSlots: 0,
   slotCapacity: 1,
   maxChunks: 1,
   lockWords: 0,
