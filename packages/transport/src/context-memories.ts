@@ -26,6 +26,7 @@ export function contextMemoryOf(segment: Segment, info: StructureInfo): ContextM
       segment,
       words,
       memory: new Uint8Array(segment.buffer),
+      memoryWords: new Int32Array(segment.buffer),
       byteOffset: info.byteOffset,
       shape: readShape(words),
       openPool: (size) => Mpool.open(segment, poolNameOf(info.name, size)),

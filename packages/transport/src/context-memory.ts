@@ -32,6 +32,8 @@ export interface ContextParts extends PoolSource {
   readonly words: Int32Array<SharedArrayBuffer>;
   /** The whole segment. */
   readonly memory: Uint8Array<SharedArrayBuffer>;
+  /** The same as words. */
+  readonly memoryWords: Int32Array<SharedArrayBuffer>;
   /** Of `words` in `memory`. */
   readonly byteOffset: number;
   readonly shape: Shape;
@@ -56,13 +58,14 @@ export class ContextMemory {
   readonly words: Int32Array<SharedArrayBuffer>;
   /** The whole segment. */
   readonly memory: Uint8Array<SharedArrayBuffer>;
+  /** The same as words. */
+  readonly memoryWords: Int32Array<SharedArrayBuffer>;
   /** Where the data of messages is that is too large for a lane. */
   readonly slots: SlotPools;
   readonly #parts: ContextParts;
   readonly #lanes: (Lane | undefined)[] = [];
   #lock: ContextLock | undefined;
   readonly #rows: (WorkerRow | undefined)[] = [];
-  #segmentWords: Int32Array<SharedArrayBuffer> | undefined;
 
   constructor(parts: ContextParts) {
     this.#parts = parts;
@@ -71,13 +74,8 @@ export class ContextMemory {
     this.shape = parts.shape;
     this.words = parts.words;
     this.memory = parts.memory;
+    this.memoryWords = parts.memoryWords;
     this.slots = new SlotPools(parts.shape.slotBytes, parts);
-  }
-
-  /** The words of the whole segment. */
-  get segmentWords(): Int32Array<SharedArrayBuffer> {
-    this.#segmentWords ??= new Int32Array(this.memory.buffer);
-    return this.#segmentWords;
   }
 
   /** Guards what the threads share, and that is not done by one instruction. */

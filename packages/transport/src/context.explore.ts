@@ -51,7 +51,7 @@ const LEASE = { free: 0, held: 1, detached: 2 } as const;
 /** Lease words like those of the pool, without its lists: generation << 16 | state << 8 | token. */
 class ModelPool implements SlotPool {
   readonly maxElems = 1;
-  readonly elemSize = 0;
+  readonly elemSize = SLOT_BYTES;
   readonly #thread: SimulatedThread;
   readonly #token: number;
   readonly #slot: number;
@@ -151,6 +151,7 @@ export function contextOf(
     },
     words: thread.view(Int32Array, 0, CONTEXT_WORDS) as unknown as Int32Array<SharedArrayBuffer>,
     memory: thread.view(Uint8Array, 0, WORDS * 4) as unknown as Uint8Array<SharedArrayBuffer>,
+    memoryWords: thread.view(Int32Array, 0, WORDS) as unknown as Int32Array<SharedArrayBuffer>,
     byteOffset: 0,
     shape: { ...SHAPE, mtType },
     openPool: (size) => pools[size]!,

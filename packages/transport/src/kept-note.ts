@@ -21,19 +21,19 @@ export interface KeptMessage {
 /** Notes that a slot is kept from now on. Plain: its holder writes, reports read it as a hint. */
 export function noteKept(memory: ContextMemory, size: number, descriptor: number): void {
   const at = noteAt(memory, size, descriptor);
-  memory.segmentWords[at] = descriptor;
-  memory.segmentWords[at + 1] = nowOf(memory);
+  memory.memoryWords[at] = descriptor;
+  memory.memoryWords[at + 1] = nowOf(memory);
 }
 
 /** Those of the slots of a size that are kept; the others that are out are on their way, or loans. */
 export function keptOf(memory: ContextMemory, size: number, { holders }: Audit): KeptMessage[] {
-  const { segmentWords } = memory;
+  const { memoryWords } = memory;
   const kept: KeptMessage[] = [];
   for (const { descriptor, threadId, state } of holders) {
     try {
       const at = noteAt(memory, size, descriptor);
-      if (segmentWords[at] !== descriptor) continue;
-      const ageMs = Math.max((nowOf(memory) - segmentWords[at + 1]!) | 0, 0);
+      if (memoryWords[at] !== descriptor) continue;
+      const ageMs = Math.max((nowOf(memory) - memoryWords[at + 1]!) | 0, 0);
       kept.push({ descriptor, size, threadId, handedOver: state !== 'held', ageMs });
     } catch (error) {
       // Released meanwhile.

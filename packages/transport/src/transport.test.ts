@@ -358,7 +358,7 @@ describe('kept data', () => {
     expect(context.kept({ olderThanMs: 600 })).toHaveLength(1);
     const handle = leases[1]!.handOver();
     expect(context.kept({ olderThanMs: 0 })[1]).toMatchObject({ handedOver: true });
-    expect(context.report()).toMatch(/kept: descriptor \d+, held by thread \d+, for 1000 ms/);
+    expect(context.report()).toMatch(/kept: descriptor \d+ of size 0, held by thread \d+, for 1000 ms/);
     // Closed at once; what is kept is out of reach of everybody else until it is released.
     endpoint.close();
     receiver.close();
