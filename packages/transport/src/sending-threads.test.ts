@@ -99,9 +99,14 @@ describe('sending between threads', () => {
       expect(completion.done).toBeLessThanOrEqual(Atomics.load(told, TOLD.received) - before);
       endpoint.close();
       // Another thread may be the one that recovers.
-      while (context.usage().workers > 1) await new Promise(setImmediate);
-      worker.progress();
-      expect(context.usage()).toEqual({ workers: 1, lanes: 0, slots: 0 });
+      await vi.waitUntil(
+        () => {
+          worker.progress();
+          const { workers, lanes, slots } = context.usage();
+          return workers === 1 && lanes + slots === 0;
+        },
+        { timeout: 60_000 },
+      );
     }
     expect(told[TOLD.faults]).toBe(0);
   });
