@@ -29,7 +29,7 @@ describe('the README', () => {
   const examples = examplesIn(readme);
 
   test('has an example for each way of use', () => {
-    expect(examples.map(({ file }) => file)).toEqual(['counter.mjs', 'pool.mjs', 'model.mjs']);
+    expect(examples.map(({ file }) => file)).toEqual(['frames.mjs', 'counter.mjs', 'pool.mjs', 'model.mjs']);
   });
 
   test.each(examples)('$file prints what it says', async ({ file, code, output }) => {

@@ -190,12 +190,31 @@ export class Endpoint {
    * @throws RangeError, TypeError or HeddleError `ERR_HEDDLE_RECORD_TOO_LARGE` for a bad size.
    */
   loan(byteLength: number): Loan | undefined {
+    const size = this.#sizeFor(byteLength);
+    const descriptor = this.#memory.slots.of(size).tryGet();
+    return descriptor === null ? undefined : new Loan(this.#memory, size, descriptor, byteLength);
+  }
+
+  /**
+   * The same as soon as there is one, on the event loop.
+   *
+   * @throws (rejects) with `signal.reason` when aborted, HeddleError `ERR_HEDDLE_TIMED_OUT`, `ERR_HEDDLE_CLOSED` where
+   *   nothing can be sent any more, and as {@link loan} does.
+   */
+  async loanAsync(byteLength: number, options: WaitAsyncOptions = {}): Promise<Loan> {
+    const size = this.#sizeFor(byteLength);
+    const check = () => {
+      this.assertOpen();
+      if (this.#writer.closed) this.#lane.throwClosed();
+    };
+    const descriptor = await this.#memory.slots.of(size).getAsync({ ...options, check });
+    return new Loan(this.#memory, size, descriptor, byteLength);
+  }
+
+  #sizeFor(byteLength: number): number {
     assertWhole('The size of a loan', byteLength, 0, Number.MAX_SAFE_INTEGER);
     this.#messages.checkDataBytes(byteLength);
-    const { slots } = this.#memory;
-    const size = slots.sizeFor(byteLength);
-    const descriptor = slots.of(size).tryGet();
-    return descriptor === null ? undefined : new Loan(this.#memory, size, descriptor, byteLength);
+    return this.#memory.slots.sizeFor(byteLength);
   }
 
   /** Holds back what is sent from now on, so that one Atomics call publishes it all: at {@link uncork}, or when full. */

@@ -90,11 +90,10 @@ export class OutboundLane {
     this.wakeWaiting();
   }
 
-  /** Makes asynchronous sends and flushes of this thread look whether they still can be done. */
+  /** Makes what waits in this thread look whether it still can be done: sends and flushes, and who wants a slot. */
   wakeWaiting(): void {
     this.queue.wake();
-    // One of them may wait for a slot.
-    if (!this.queue.isEmpty) this.#memory.slots.wake();
+    this.#memory.slots.wake();
   }
 
   /** Takes back a lane to a worker that shut its row, perhaps before it saw the lane. */

@@ -497,3 +497,44 @@ describe('fence and flush', () => {
     expect(seen).toBe(sent);
   });
 });
+
+describe('a loan that is waited for', () => {
+  const taken = (endpoint: ReturnType<typeof make>['endpoint']) => {
+    const loans: Loan[] = [];
+    for (let loan = endpoint.loan(5000); loan; loan = endpoint.loan(5000)) loans.push(loan);
+    return loans;
+  };
+
+  it('comes when a slot of its size is back, or the time is up, or it is aborted', async () => {
+    const { endpoint, context } = make();
+    const loans = taken(endpoint);
+    const waiting = endpoint.loanAsync(5000);
+    await expect(endpoint.loanAsync(5000, { timeout: 1 })).rejects.toMatchObject({
+      code: 'ERR_HEDDLE_TIMED_OUT',
+    });
+    await expect(endpoint.loanAsync(5000, { signal: AbortSignal.abort('no more') })).rejects.toBe('no more');
+    loans.pop()!.cancel();
+    const loan = await waiting;
+    expect([loan.byteLength, loan.data.byteLength]).toEqual([5000, 5000]);
+    for (const each of [...loans, loan]) each.cancel();
+    expect(context.usage().slots).toBe(0);
+  });
+
+  it.each(['endpoint', 'receiver'] as const)('ends with an error when the %s is closed', async (which) => {
+    const all = make();
+    const loans = taken(all.endpoint);
+    const waiting = all.endpoint.loanAsync(5000);
+    await new Promise(setImmediate);
+    all[which].close();
+    all.sender.progress();
+    await expect(waiting).rejects.toMatchObject({ code: 'ERR_HEDDLE_CLOSED' });
+    for (const loan of loans) loan.cancel();
+    expect(all.context.usage().slots).toBe(0);
+  });
+
+  it('of a bad size is refused', async () => {
+    const { endpoint } = make();
+    await expect(endpoint.loanAsync(-1)).rejects.toThrow(RangeError);
+    await expect(endpoint.loanAsync(2 ** 30)).rejects.toMatchObject({ code: 'ERR_HEDDLE_RECORD_TOO_LARGE' });
+  });
+});

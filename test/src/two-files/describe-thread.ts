@@ -3,6 +3,7 @@ import * as lock from '@heddle/lock';
 import * as memory from '@heddle/memory';
 import * as mpool from '@heddle/mpool';
 import * as ring from '@heddle/ring';
+import * as transport from '@heddle/transport';
 import * as heddle from 'heddle';
 
 const packages = {
@@ -11,6 +12,7 @@ const packages = {
   '@heddle/lock': lock,
   '@heddle/ring': ring,
   '@heddle/mpool': mpool,
+  '@heddle/transport': transport,
   heddle,
 };
 
