@@ -52,6 +52,14 @@ describe('heddle-explore', () => {
     expect(stdout).toContain('1 expectation not met');
   });
 
+  it('takes the models that fit any of several filters, and says where none does', async () => {
+    const { stdout } = await explore('models/*.explore.js', '--list', 'checks and then', 'pins and checks');
+    expect(stdout.trim().split('\n')).toHaveLength(2);
+    const none = await explore('models/*.explore.js', 'nothing of this name', 'nor of this');
+    expect(none.code).toBe(2);
+    expect(none.stderr).toMatch(/fits nothing of this name or nor of this: --list shows them/);
+  });
+
   it('replays one schedule', async () => {
     const { code, stdout } = await explore('unmet-model.test-worker.js', '--replay', '0');
     expect(code).toBe(0);

@@ -14,7 +14,7 @@ const usage = `heddle-explore [filter or file pattern]...
 
 Explores the models of built *.explore.js files and says whether each shows what it expects.
 
-  filter           only models whose name or file contains it
+  filter           only models whose name or file contains it; of several, any
   file pattern     where models are looked for (default: packages/*/dist/**/*.explore.js)
   --json           print the reports as JSON
   --deep           run the models in their deep size
@@ -74,10 +74,13 @@ async function selectModels(positionals: readonly string[]): Promise<LoadedModel
   );
   if (files.length === 0) throw new Error('No *.explore.js file found: build first, or give a file pattern');
   const all = (await Promise.all(files.map(loadModels))).flat();
+  if (filters.length === 0) return all;
   const chosen = all.filter(({ file, model }) =>
-    filters.every((filter) => model.name.includes(filter) || relative('.', file).includes(filter)),
+    filters.some((filter) => model.name.includes(filter) || relative('.', file).includes(filter)),
   );
-  if (chosen.length === 0) throw new Error(`No model among ${all.length} fits ${filters.join(' ')}`);
+  if (chosen.length === 0) {
+    throw new Error(`No model among ${all.length} fits ${filters.join(' or ')}: --list shows them`);
+  }
   return chosen;
 }
 
