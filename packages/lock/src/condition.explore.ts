@@ -86,7 +86,7 @@ const recover = (thread: SimulatedThread, dead: number) => {
 
 /**
  * Bounds on preemptions stand where two threads wait and a third one notifies twice: each of the four sections takes
- * the lock and may sleep for it, which makes more than 20 million states.
+ * the lock and may sleep for it, which makes more than 8 million states.
  */
 export const models = [
   defineModel({
