@@ -46,9 +46,13 @@ export function adopt(pool: PoolWords, descriptor: number): boolean {
   const slot = format.slotOf(descriptor);
   const lease = pool.lease(slot);
   if (generationOfLease(lease) !== format.generationOf(descriptor)) return false;
+  return isGivenTo(lease, me.id) && takeOver(pool, slot, lease);
+}
+
+/** Whether a slot was given away to this thread, or to anyone, and not adopted yet. */
+export function isGivenTo(lease: number, threadId: number): boolean {
   const state = stateOfLease(lease);
-  if (state !== LEASE.detached && !(state === LEASE.sent && idOfLease(lease) === me.id)) return false;
-  return takeOver(pool, slot, lease);
+  return state === LEASE.detached || (state === LEASE.sent && idOfLease(lease) === threadId);
 }
 
 /**

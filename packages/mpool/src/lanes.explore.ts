@@ -119,6 +119,20 @@ function splitPut(subject: Subject): Model {
   );
 }
 
+/** Puts one into a lane, gives the same slot away when it is got again, and keeps what it can get. */
+const passAndGiveAway: Body = (player) => {
+  getAndPass(player, 0);
+  const descriptor = player.wait();
+  player.unmark(descriptor);
+  if (player.detach(descriptor, SECOND)) player.send(1, descriptor);
+  return keep(player, player.take());
+};
+
+/** Puts what was passed on, and without adopting it what was given: at the call that is one like the other. */
+const putPassedAndGiven: Body = (player) => {
+  for (const box of [0, 1]) putMaybeAgain(player, player.receive(box));
+};
+
 const one = laned(1);
 const two = laned(2);
 
@@ -135,6 +149,13 @@ export default [
     kills: 2,
     search: { preemptions: 0 },
   }),
+  model(one, 'given away, and put without being adopted', [passAndGiveAway, putPassedAndGiven], searched),
+  model(
+    one,
+    'given away, put without being adopted, and a death at every step of who gave it',
+    [passAndGiveAway, putPassedAndGiven],
+    { ...killed, killable: [0] },
+  ),
   model(
     two,
     'a death of who collects is not taken for a second put',

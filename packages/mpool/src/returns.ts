@@ -1,3 +1,4 @@
+import { isGivenTo } from './hand-over.js';
 import { Lane } from './lane.js';
 import { noteLateRefusal } from './late-refusals.js';
 import { descriptorOfLease, generationBits, LEASE, leaseWord, STATE_MASK } from './lease.js';
@@ -25,6 +26,7 @@ export interface Magazine {
 interface Home {
   readonly number: number;
   free(slot: number, generation: number): void;
+  link(slot: number): void;
   countPut(amount: number, acrossThreads: number): void;
 }
 
@@ -33,8 +35,9 @@ interface Home {
  * the holder of the shard's latch.
  *
  * **A put is decided here.** An entry is compared with the lease word: where the slot is held in that generation, and
- * this latch governs it, the store of the lease word is the put. Else the descriptor was put already, or adopted since
- * it was put: that is counted and logged with the name of who put it, and changes nothing.
+ * this latch governs it, the store of the lease word is the put. Where it was given away to the putter, or to anyone, and
+ * not adopted, a CAS of it is both. Else the descriptor was put already, or adopted since it was put: that is counted and
+ * logged with the name of who put it, and changes nothing.
  *
  * **Cost**, in Atomics calls: 1 load for the marks of 32 seats, 1 load a lane in use, 1 store more a lane where there is
  * something.
@@ -55,6 +58,7 @@ export class Returns {
   #me = 0;
   /** Lease words of this thread without their generation, and the link word of what it caches. */
   #cached = 0;
+  /** No lease word is like this one where another latch governs what this thread holds. */
   #held = 0;
   #mine = 0;
   #marks = 0;
@@ -78,7 +82,8 @@ export class Returns {
     this.#governedMask = leaseWord(0, STATE_MASK, pool.shape.shards - 1);
     this.#governed = leaseWord(0, LEASE.held, home.number);
     this.#me = pool.me.id;
-    this.#held = leaseWord(0, LEASE.held, pool.me.id);
+    const governsMe = (pool.me.id & (pool.shape.shards - 1)) === home.number;
+    this.#held = leaseWord(0, governsMe ? LEASE.held : STATE_MASK, pool.me.id);
     this.#cached = leaseWord(0, LEASE.cached, pool.me.id);
     this.#mine = linkWord(pool.me.id, pool.me.id);
     this.#marks = pool.regions.shards + home.number * shardLayout.wordCount + lanes;
@@ -150,8 +155,12 @@ export class Returns {
   skipDone(): void {
     for (const lane of this.#used()) {
       const to = lane.tail();
+      const putter = lane.putter();
       let at = lane.headHeld();
-      while (at !== to && !this.#isDue(this.#words[lane.entries + (at & lane.mask)]!)) at = (at + 1) | 0;
+      for (; at !== to; at = (at + 1) | 0) {
+        const descriptor = this.#words[lane.entries + (at & lane.mask)]!;
+        if (this.#isDue(descriptor) || this.#givenLease(descriptor, putter) !== 0) break;
+      }
       lane.advance(at);
     }
   }
@@ -221,7 +230,7 @@ export class Returns {
         if (gotByOf(words[links + slot]!) !== putter) across++;
         words[links + slot] = mine;
       } else {
-        this.#refuse(descriptor, putter);
+        this.#putGiven(descriptor, putter);
         continue;
       }
       const next = (generation + 1) & generationMask;
@@ -242,7 +251,7 @@ export class Returns {
     for (let at = from; at !== to; at = (at + 1) | 0) {
       const descriptor = words[entries + (at & mask)]!;
       if (!this.#isDue(descriptor)) {
-        this.#refuse(descriptor, putter);
+        this.#putGiven(descriptor, putter);
         continue;
       }
       const slot = format.slotOf(descriptor);
@@ -263,7 +272,28 @@ export class Returns {
     );
   }
 
-  #refuse(descriptor: number, putter: number): void {
+  /** The lease word of a slot that was given away in that generation, to the putter or to anyone; else 0. */
+  #givenLease(descriptor: number, putter: number): number {
+    const slot = descriptor & this.#slotMask;
+    const lease = this.#pool.lease(slot);
+    return isGivenTo(lease, putter) && descriptorOfLease(lease, slot, this.#slotBits) === descriptor
+      ? lease
+      : 0;
+  }
+
+  /** What nobody holds: adopted and put at once where it was given away, which others may adopt meanwhile; else refused. */
+  #putGiven(descriptor: number, putter: number): void {
+    const { format, platform } = this.#pool;
+    const slot = descriptor & this.#slotMask;
+    const given = this.#givenLease(descriptor, putter);
+    const free = leaseWord(format.next(format.generationOf(descriptor)), LEASE.free, this.#home.number);
+    const at = this.#leases + slot;
+    if (given !== 0 && platform.atomics.compareExchange(this.#words, at, given, free) === given) {
+      const across = gotByOf(this.#words[this.#links + slot]!) === putter ? 0 : 1;
+      this.#home.link(slot);
+      this.#home.countPut(1, across);
+      return;
+    }
     // A closed pool has taken what was underway by itself.
     if (this.#words[closed] === 0) noteLateRefusal(this.#pool, descriptor, putter);
   }

@@ -1,6 +1,8 @@
 import { countingPlatform } from '@heddle/memory/counting';
 import { describe, expect, it } from 'vitest';
+import { auditPool } from './audit.js';
 import { Growth } from './growth.js';
+import { adopt, detach } from './hand-over.js';
 import { bodyByteLength, writeHeader } from './pool-header.js';
 import { planOf } from './pool-options.js';
 import { policyOf } from './pool-thread.js';
@@ -9,9 +11,9 @@ import { Shard } from './shard.js';
 
 const MAGAZINE = 32;
 
-/** A pool, and what two threads have of it, in one thread so that Atomics calls can be counted. */
-function twoThreads() {
-  const plan = planOf({ name: 'p', elemSize: 8, maxElems: 512, magazine: MAGAZINE, threads: 2 });
+/** A pool, and what three threads have of it, in one thread so that Atomics calls can be counted. */
+function threads() {
+  const plan = planOf({ name: 'p', elemSize: 8, maxElems: 512, magazine: MAGAZINE, threads: 3 });
   const words = new Int32Array(new SharedArrayBuffer(bodyByteLength(plan)));
   writeHeader(words, plan, { by: 1 });
   const platform = countingPlatform();
@@ -25,9 +27,23 @@ function twoThreads() {
       discard() {},
     });
     const others = Array.from({ length: plan.shape.shards - 1 }, (_, i) => new Shard(pool, i + 1));
-    return policyOf(plan, pool, growth, [growth.shard, ...others]);
+    const shards = [growth.shard, ...others];
+    const policy = policyOf(plan, pool, growth, shards);
+    return { policy, pool, audit: () => auditPool(pool, shards) };
   };
-  return { platform, getter: of(1), putter: of(2) };
+  return { platform, one: of(1), two: of(2), three: of(3) };
+}
+
+type Thread = ReturnType<typeof threads>['one'];
+
+function twoThreads() {
+  const { platform, one, two } = threads();
+  return { platform, getter: one.policy, putter: two.policy };
+}
+
+function handOver(descriptor: number, from: Thread, to: Thread): void {
+  expect(detach(from.pool, descriptor, to.pool.me.id)).toBe('given');
+  expect(adopt(to.pool, descriptor)).toBe(true);
 }
 
 describe('got on one thread and put on another', () => {
@@ -91,4 +107,42 @@ describe('got on one thread and put on another', () => {
       }
     },
   );
+});
+
+describe('what was given away, put without being adopted', () => {
+  it.each(['to anyone', 'to the putter'])(
+    'comes back when it was given %s, also by who put the slot before',
+    (to) => {
+      const { one, two } = threads();
+      const put = (descriptor: number) =>
+        two.policy.give(descriptor) || (adopt(two.pool, descriptor) && two.policy.give(descriptor));
+      const first = one.policy.take();
+      put(first);
+      two.policy.flush();
+      const again = Array.from({ length: 2 * MAGAZINE }, () => one.policy.take());
+      const { format } = one.pool;
+      const second = again.find((descriptor) => format.slotOf(descriptor) === format.slotOf(first))!;
+      expect(detach(one.pool, second, to === 'to anyone' ? 0 : two.pool.me.id)).toBe('given');
+      expect(put(second)).toBe(true);
+      two.policy.flush();
+      expect(one.audit()).toMatchObject({
+        outstanding: again.length - 1,
+        put: 2,
+        refused: 0,
+        consistent: true,
+      });
+    },
+  );
+});
+
+it('decides a put only under the latch of who holds the slot, also where that is who collects', () => {
+  const { one, two, three } = threads();
+  const descriptor = one.policy.take();
+  handOver(descriptor, one, two);
+  // None of its business: it goes to the second thread's shard.
+  expect(three.policy.give(descriptor)).toBe(true);
+  three.policy.flush();
+  handOver(descriptor, two, one);
+  for (let i = 0; i < 2 * MAGAZINE; i++) one.policy.take();
+  expect(one.audit()).toMatchObject({ put: 0, refused: 1, outstanding: 2 * MAGAZINE + 1, consistent: true });
 });
