@@ -1,12 +1,22 @@
-import { assertMayBlock, type Platform, realPlatform } from '@heddle/memory';
+import { assertMayBlock, HeddleError, idOf, type Platform, realPlatform } from '@heddle/memory';
 import type { Guard } from './guard.js';
 
 /** Set while somebody may sleep on the latch. Tokens have 24 bits. */
 const CONTENDED = 2 ** 24;
 const TOKEN_MASK = CONTENDED - 1;
 
-/** How often a thread looks before it parks. */
-export const LATCH_SPINS = 100;
+/** How a thread waits for a latch. */
+export interface Patience {
+  /** How often it looks before it parks. */
+  readonly spins: number;
+  /** Milliseconds of a sleep after which it looks whether anything has changed. */
+  readonly sleepMs: number;
+}
+
+export const PATIENCE: Patience = { spins: 100, sleepMs: 3000 };
+
+/** Sleeps in a row after which a latch that did not move is given up. */
+const MOST_SLEEPS = 10;
 /** How often a thread that must not park looks before it gives up: some milliseconds. */
 const SPINS_WITHOUT_PARKING = 100_000;
 
@@ -30,7 +40,9 @@ export type IsAlive = (token: number) => boolean;
  *
  * **Death** of the holder leaves its token. Whoever comes next takes the word over and is told to repair what the
  * latch guards. One who slept and was woken and died before it came has eaten a wake, so recovery
- * wakes all on every death.
+ * wakes all on every death. Where nobody notices a death, a waiter gives up after 30 seconds in which the word did not
+ * change. An error that cut the holder short (the engine may throw one anywhere, when the stack is full) leaves its token
+ * likewise: the same thread finds it and repairs.
  *
  * **Cost**, in Atomics calls: `acquire` 1 CAS, `release` 1 exchange, where nobody else is there.
  *
@@ -42,13 +54,12 @@ export class Latch implements Guard {
   readonly #token: number;
   readonly #isAlive: IsAlive;
   readonly #platform: Platform;
-  readonly #spins: number;
+  readonly #patience: Patience;
   readonly #atomics: Platform['atomics'];
 
   /**
    * @param index of the latch's word.
    * @param token of this thread.
-   * @param spins how often to look before parking.
    */
   constructor(
     words: Int32Array,
@@ -56,9 +67,9 @@ export class Latch implements Guard {
     token: number,
     isAlive: IsAlive,
     platform: Platform = realPlatform,
-    spins = LATCH_SPINS,
+    patience = PATIENCE,
   ) {
-    this.#spins = spins;
+    this.#patience = patience;
     this.#words = words;
     this.#index = index;
     this.#token = token;
@@ -71,7 +82,8 @@ export class Latch implements Guard {
    * Takes the latch; waits while a living thread has it.
    *
    * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, when some milliseconds of
-   *   looking did not help. Nothing has changed then.
+   *   looking did not help; `ERR_HEDDLE_STALLED` where another thread has it and did not move for 30 seconds. Nothing
+   *   has changed then.
    */
   acquire(repair: () => void): void {
     const word = this.#atomics.compareExchange(this.#words, this.#index, 0, this.#token);
@@ -84,13 +96,18 @@ export class Latch implements Guard {
    */
   #acquireSlow(seen: number): boolean {
     const atomics = this.#atomics;
-    let left = this.#platform.canBlock() ? this.#spins : SPINS_WITHOUT_PARKING;
+    let left = this.#platform.canBlock() ? this.#patience.spins : SPINS_WITHOUT_PARKING;
+    let sleeps = 0;
     let mine = this.#token;
     let word = seen;
     for (;;) {
       if (word === 0) {
         word = atomics.compareExchange(this.#words, this.#index, 0, mine);
         if (word === 0) return false;
+      } else if ((word & TOKEN_MASK) === this.#token) {
+        // An error cut this thread short.
+        if (this.#inherit(word)) return true;
+        word = atomics.load(this.#words, this.#index);
       } else if (left > 0) {
         left--;
         this.#platform.pause();
@@ -101,7 +118,10 @@ export class Latch implements Guard {
         word = before === word ? word | CONTENDED : before;
       } else if (this.#isAlive(word & TOKEN_MASK)) {
         assertMayBlock(this.#platform);
-        atomics.wait(this.#words, this.#index, word);
+        if (sleeps === MOST_SLEEPS) throw stalled(word & TOKEN_MASK);
+        const slept = atomics.wait(this.#words, this.#index, word, this.#patience.sleepMs);
+        // Whoever lets go of a contended latch wakes somebody: so it did not move in a sleep that lasted to its end.
+        sleeps = slept === 'timed-out' ? sleeps + 1 : 0;
         // Others may sleep still: whoever has slept holds the latch as contended.
         mine = this.#token | CONTENDED;
         word = 0;
@@ -136,4 +156,13 @@ export class Latch implements Guard {
       this.#atomics.notify(this.#words, this.#index, 1);
     }
   }
+}
+
+function stalled(token: number): HeddleError {
+  const holder = idOf(token);
+  return new HeddleError(
+    'ERR_HEDDLE_STALLED',
+    `Thread ${holder} has a latch and did not move for 30 seconds. If it is stopped, let it go on; if it is dead, nobody has noticed: watch workers or have a janitor, or call segment.declareDead with its number from segment.threads()`,
+    { holder, token },
+  );
 }

@@ -7,6 +7,7 @@ import { GetSteps } from './get-steps.js';
 import { type ChunkSource, Growth } from './growth.js';
 import { adopt, detach } from './hand-over.js';
 import { holdingAll } from './holding-all.js';
+import { FOR_EVER } from './latch.explore.js';
 import { laneLayout, mpoolLayout, NOTE_WORDS, regionsOf, seatLayout, shardLayout } from './mpool.layout.js';
 import type { Policy } from './policy.js';
 import { withLayers } from './policy-layers.js';
@@ -120,7 +121,7 @@ export class Subject {
     const isAlive = (token: number) => atomics.load(words, this.dead + token) === 0;
     // What is sent off at the end of a turn is what flush sends off.
     const synchronous = { ...platform, schedule: () => () => {} };
-    const pool = new PoolWords(words, this.plan.shape, { id, token: id }, isAlive, synchronous, 0);
+    const pool = new PoolWords(words, this.plan.shape, { id, token: id }, isAlive, synchronous, FOR_EVER);
     const growth = new Growth(pool, this.plan, this.#source(words, id, platform), {
       guard: guardOf(this.plan, pool),
     });

@@ -1,4 +1,5 @@
 import { defineModel, type Model, type SimulatedThread } from '@heddle/explore';
+import { FOR_EVER } from './latch.explore.js';
 import { Latch } from './latch.js';
 import { mpoolLayout } from './mpool.layout.js';
 import { PoolUsers } from './pool-users.js';
@@ -27,7 +28,7 @@ class Visitor {
     this.#thread = thread;
     this.id = id;
     const isAlive = (token: number) => atomics.load(words, DEAD + token) === 0;
-    this.#gate = new Latch(words, GATE, id, isAlive, platform, 0);
+    this.#gate = new Latch(words, GATE, id, isAlive, platform, FOR_EVER);
     this.#users = new PoolUsers({ words, platform, me: { id } }, this.#gate, {
       isThere: () => atomics.load(words, REMOVED) === 0,
       remove: () => {

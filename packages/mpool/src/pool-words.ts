@@ -1,6 +1,6 @@
 import { type Platform, realPlatform } from '@heddle/memory';
 import { DescriptorFormat } from './descriptor.js';
-import { type IsAlive, LATCH_SPINS } from './latch.js';
+import { type IsAlive, PATIENCE, type Patience } from './latch.js';
 import { mpoolLayout, type Regions, regionsOf, type Shape } from './mpool.layout.js';
 
 const { wakeup, closed, slotCount } = mpoolLayout.offsets;
@@ -29,8 +29,8 @@ export class PoolWords {
   readonly me: Holder;
   readonly isAlive: IsAlive;
   readonly platform: Platform;
-  /** How often a thread looks at a latch before it parks. */
-  readonly spins: number;
+  /** How this thread waits for a latch. */
+  readonly patience: Patience;
 
   constructor(
     words: Int32Array,
@@ -38,9 +38,9 @@ export class PoolWords {
     me: Holder,
     isAlive: IsAlive,
     platform: Platform = realPlatform,
-    spins = LATCH_SPINS,
+    patience = PATIENCE,
   ) {
-    this.spins = spins;
+    this.patience = patience;
     this.words = words;
     this.shape = shape;
     this.regions = regionsOf(shape);

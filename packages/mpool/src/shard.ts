@@ -58,8 +58,8 @@ export class Shard {
     this.#base = pool.regions.shards + number * shardLayout.wordCount;
     this.#links = pool.regions.links;
     this.#leases = pool.regions.leases;
-    const { words, me, isAlive, platform, spins } = pool;
-    this.#guard = guard ?? new Latch(words, this.#base + latch, me.token, isAlive, platform, spins);
+    const { words, me, isAlive, platform, patience } = pool;
+    this.#guard = guard ?? new Latch(words, this.#base + latch, me.token, isAlive, platform, patience);
     this.returns = new Returns(pool, this);
     this.#repair = () => {
       alsoRepair?.();
