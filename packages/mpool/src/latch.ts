@@ -158,6 +158,14 @@ export class Latch implements Guard {
   }
 }
 
+/** Whether this is what {@link Latch.acquire} throws. */
+export function isWithoutLatch(error: unknown): boolean {
+  return (
+    error instanceof HeddleError &&
+    (error.code === 'ERR_HEDDLE_MUST_NOT_BLOCK' || error.code === 'ERR_HEDDLE_STALLED')
+  );
+}
+
 function stalled(token: number): HeddleError {
   const holder = idOf(token);
   return new HeddleError(

@@ -34,7 +34,7 @@ describe('Mpool', () => {
   it('says whether a descriptor is out, in its generation', () => {
     const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 1 });
     const first = pool.get();
-    expect(pool.isOut(first)).toBe(true);
+    expect([pool.isOut(first), pool.isOut(first + 0.5)]).toEqual([true, false]);
     pool.detach(first);
     expect(pool.isOut(first)).toBe(true);
     pool.put(first);

@@ -324,6 +324,7 @@ export class Mpool extends OpenPool {
    */
   isOut(descriptor: number): boolean {
     const { pool } = this.using();
+    if (!this.#format.isDescriptor(descriptor)) return false;
     const lease = pool.lease(pool.format.slotOf(descriptor));
     return isOut(lease) && generationOfLease(lease) === pool.format.generationOf(descriptor);
   }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { auditPool } from './audit.js';
 import { Growth } from './growth.js';
 import { adopt, detach } from './hand-over.js';
+import { laneLayout, regionsOf, seatLayout, shardLayout } from './mpool.layout.js';
 import { bodyByteLength, writeHeader } from './pool-header.js';
 import { planOf } from './pool-options.js';
 import { policyOf } from './pool-thread.js';
@@ -11,12 +12,23 @@ import { Shard } from './shard.js';
 
 const MAGAZINE = 32;
 
-/** A pool, and what three threads have of it, in one thread so that Atomics calls can be counted. */
-function threads() {
+/**
+ * A pool, and what three threads have of it, in one thread so that Atomics calls can be counted.
+ *
+ * @param start position at which lanes begin.
+ */
+function threads(start = 0) {
   const plan = planOf({ name: 'p', elemSize: 8, maxElems: 512, magazine: MAGAZINE, threads: 3 });
   const words = new Int32Array(new SharedArrayBuffer(bodyByteLength(plan)));
   writeHeader(words, plan, { by: 1 });
-  const platform = countingPlatform();
+  const { lanes, laneWords, seats, seatWords } = regionsOf(plan.shape);
+  for (let lane = 0; lane < plan.shape.seats * plan.shape.shards; lane++) {
+    const [seat, shard] = [Math.floor(lane / plan.shape.shards), lane % plan.shape.shards];
+    const positions = lanes + lane * laneWords;
+    words[positions + laneLayout.offsets.tail] = words[positions + laneLayout.offsets.head] = start;
+    words[seats + seat * seatWords + seatLayout.wordCount + MAGAZINE + shard] = start;
+  }
+  const platform = { ...countingPlatform(), canBlock: () => false };
   let ranges = 0;
   const of = (id: number) => {
     const pool = new PoolWords(words, plan.shape, { id, token: id }, () => true, platform);
@@ -31,7 +43,7 @@ function threads() {
     const policy = policyOf(plan, pool, growth, shards);
     return { policy, pool, audit: () => auditPool(pool, shards) };
   };
-  return { platform, one: of(1), two: of(2), three: of(3) };
+  return { platform, words, one: of(1), two: of(2), three: of(3) };
 }
 
 type Thread = ReturnType<typeof threads>['one'];
@@ -145,4 +157,38 @@ it('decides a put only under the latch of who holds the slot, also where that is
   handOver(descriptor, two, one);
   for (let i = 0; i < 2 * MAGAZINE; i++) one.policy.take();
   expect(one.audit()).toMatchObject({ put: 0, refused: 1, outstanding: 2 * MAGAZINE + 1, consistent: true });
+});
+
+it.each([2 ** 31 - 40, -40])('goes on where positions in a lane pass 2^31 and 2^32, from %d', (start) => {
+  const { one, two } = threads(start);
+  for (let round = 0; round < 5; round++) {
+    const got = Array.from({ length: 400 }, () => one.policy.take());
+    expect(new Set(got).size).toBe(400);
+    for (const descriptor of got) expect(two.policy.give(descriptor)).toBe(true);
+    const unsent = got.at(-1)!;
+    expect(two.policy.give(unsent)).toBe(false);
+    expect(one.audit()).toMatchObject({
+      outstanding: 0,
+      put: 400 * (round + 1),
+      refused: 0,
+      consistent: true,
+    });
+  }
+});
+
+describe('on a thread that must not block, while another one has the latch', () => {
+  it('puts as many as may wait, and then refuses before anything changes', () => {
+    const { words, one } = threads();
+    const { regions } = one.pool;
+    const got = Array.from({ length: MAGAZINE + 1 }, () => one.policy.take());
+    const latch = regions.shards + shardLayout.wordCount + shardLayout.offsets.latch;
+    words[latch] = 2;
+    const last = got.pop()!;
+    for (const descriptor of got) expect(one.policy.give(descriptor)).toBe(true);
+    const mustNotBlock = expect.objectContaining({ code: 'ERR_HEDDLE_MUST_NOT_BLOCK' });
+    expect(() => one.policy.give(last)).toThrow(mustNotBlock);
+    words[latch] = 0;
+    expect(one.policy.give(last)).toBe(true);
+    expect(one.audit()).toMatchObject({ outstanding: 0, put: MAGAZINE + 1, refused: 0 });
+  });
 });

@@ -2,6 +2,7 @@ import { NONE } from './descriptor.js';
 import { giveNow } from './give-now.js';
 import type { Growth } from './growth.js';
 import { Lane } from './lane.js';
+import { isWithoutLatch } from './latch.js';
 import { descriptorOfLease, generationBits, LEASE, leaseWord, stateOfLease } from './lease.js';
 import { holderHintOf } from './link-word.js';
 import { mpoolLayout } from './mpool.layout.js';
@@ -129,7 +130,7 @@ export class ShardedPolicy implements Policy {
     this.#turnEnd = new TurnEnd(pool, () => {
       this.#awaitsTurnEnd = false;
       this.#noticeAt = 0;
-      this.#sendOff();
+      this.#trySendOff();
     });
     this.#seat = pool.shape.magazine > 0 ? Seat.take(pool) : undefined;
     if (!this.#seat) return;
@@ -217,7 +218,7 @@ export class ShardedPolicy implements Policy {
   }
 
   #giveOwn(descriptor: number, slot: number): void {
-    // Where the last puts could not be sent off, on a thread that must not block.
+    // Where the last puts could not be sent off.
     if (this.#ownPuts === this.#ownLimit) this.#sendOff();
     this.#marks[slot] = descriptor | SIGN;
     this.#words[this.#puts + this.#ownPuts] = descriptor;
@@ -228,7 +229,7 @@ export class ShardedPolicy implements Policy {
   /** A full batch, or somebody who sleeps; or the first put of a turn of the event loop. */
   #notice(): void {
     if (this.#ownPuts === this.#ownLimit || this.#sleepersHint()) {
-      this.#sendOff();
+      this.#trySendOff();
     } else {
       this.#noticeAt = this.#ownLimit;
       this.#awaitsTurnEnd = true;
@@ -300,6 +301,15 @@ export class ShardedPolicy implements Policy {
 
   empty(): void {
     this.flush();
+  }
+
+  /** Where a latch cannot be had, it is for the next time: nothing has changed then, and the puts were made. */
+  #trySendOff(): void {
+    try {
+      this.#sendOff();
+    } catch (error) {
+      if (!isWithoutLatch(error)) throw error;
+    }
   }
 
   /** Does the puts that the own shard governs, and publishes the others. */

@@ -1,4 +1,3 @@
-import { HeddleError } from '@heddle/memory';
 import type { PoolWords } from './pool-words.js';
 
 /**
@@ -8,7 +7,6 @@ export class TurnEnd {
   readonly #pool: PoolWords;
   readonly #callback: () => void;
 
-  /** @param callback may throw `ERR_HEDDLE_MUST_NOT_BLOCK`: then it is for the next time. */
   constructor(pool: PoolWords, callback: () => void) {
     this.#pool = pool;
     this.#callback = callback;
@@ -17,15 +15,7 @@ export class TurnEnd {
   /** To be called once before each callback. */
   arm(): void {
     this.#pool.platform.schedule(() => {
-      if (this.#pool.isAlive(this.#pool.me.token)) this.#callBack();
+      if (this.#pool.isAlive(this.#pool.me.token)) this.#callback();
     }, 0);
-  }
-
-  #callBack(): void {
-    try {
-      this.#callback();
-    } catch (error) {
-      if (!(error instanceof HeddleError) || error.code !== 'ERR_HEDDLE_MUST_NOT_BLOCK') throw error;
-    }
   }
 }
