@@ -41,9 +41,9 @@ export interface Holding {
 
 /** The state of a pool at one moment. */
 export interface Audit {
-  /** Slots got, ever: `put + recovered + outstanding`. */
+  /** Slots got, ever: `put + recovered + outstanding`, and off as `put` is. */
   readonly got: number;
-  /** Slots put, ever; each death may have left one uncounted. */
+  /** Slots put, ever; each death may have left the batch uncounted that was being collected. */
   readonly put: number;
   /** Of these, how many were put by another thread than the one that got them. */
   readonly putAcrossThreads: number;

@@ -103,6 +103,8 @@ const narrow = { ...bounded, search: { preemptions: 1 } } satisfies Partial<Mode
  *   close read them all, and decide only about those that nobody else may change; words are read whole.
  */
 function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Model[] {
+  const { policy, shape } = make(1).plan;
+  const hasMagazines = shape.seats > 0;
   return [
     model(make(2), 'two threads get, put and get (PL-01)', [getPutGet, getPutGet]),
     model(make(2), 'three threads get and put (PL-01)', [getAndPut, getAndPut, getAndPut], bounded),
@@ -110,9 +112,13 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
       make(1),
       'here got and there put, and got again (PL-05)',
       [getAndSend, receiveAndPut, waitAndPut],
-      make(1).plan.shape.seats > 0 ? bounded : {},
+      hasMagazines ? bounded : {},
     ),
-    model(make(1), 'two wait for one slot', [waitAndPut, waitAndPut], { strayWakes: 1 }),
+    model(make(1), 'two wait for one slot', [waitAndPut, waitAndPut], {
+      strayWakes: 1,
+      // As with one list, but for the second one.
+      ...(policy === 'sharded' && !hasMagazines ? bounded : {}),
+    }),
     model(
       make(1),
       'a task that may be given up, and two threads',
@@ -133,7 +139,7 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
     model(make(1), 'a death at every step', [getAndPut, getAndKeep], {
       kills: 1,
       ...more,
-      ...(make(1).plan.shape.seats > 0 ? bounded : {}),
+      ...(hasMagazines ? narrow : {}),
     }),
     model(make(1), 'a death at every step, of who holds or who waits', [waitAndPut, waitAndPut], {
       kills: 1,
@@ -141,7 +147,7 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
       ...narrow,
     }),
     model(make(1), 'two deaths, the second of who recovers', [getAndPut], { kills: 2, ...more }),
-    ...(make(1).plan.shape.seats > 0
+    ...(hasMagazines
       ? []
       : [model(make(1), 'two deaths of three', [getAndKeep, getAndKeep], { kills: 2, ...more, ...narrow })]),
     model(
@@ -151,6 +157,7 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
       {
         kills: 1,
         ...more,
+        ...(hasMagazines ? bounded : {}),
       },
     ),
     model(make(1), 'given to anyone, and a death of who gave', [detachAndSend(0), receiveAndAdopt], {
