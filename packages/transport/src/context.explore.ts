@@ -361,6 +361,28 @@ export default [
         : undefined,
   }),
   defineModel({
+    name: 'context: who has left a lane detaches while that is freed and used again: it ends only its own use of it',
+    ...MEMORY,
+    init: (words) => {
+      prepare(2, 2)(words);
+      words[LANE + laneLayout.offsets.state] = (1 << 27) | (1 << 3) | PHASE.senderGone;
+      words[LANE + laneLayout.offsets.receiverGeneration] = 1;
+    },
+    threads: {
+      leaver: (thread) => recoverContext(contextOf(thread).memory, thread.index + 1),
+      successor: (thread) => {
+        const { memory } = contextOf(thread);
+        const { life } = memory.lane(0);
+        if (life.leaveAsReceiver(RECEIVER, memory.token)) life.free();
+        if (life.claim(memory.token)) life.open(RECEIVER, SENDER);
+      },
+    },
+    check: ({ words }) =>
+      phaseOf(words[LANE + laneLayout.offsets.state]!) === PHASE.open
+        ? undefined
+        : 'the lane of another sender was ended',
+  }),
+  defineModel({
     name: 'context: keep and hand over against a taker and the death of the keeper: one has it, or it came back',
     ...MEMORY,
     init: (words) => {

@@ -17,11 +17,17 @@ function endAsReceiver(memory: ContextMemory, lane: Lane, place: WorkerPlace): v
 /**
  * The sender leaves: the receiver reads what is left. Where that has gone, what nobody read is taken back.
  *
+ * @param word the state in which its use of the lane was seen.
  * @param upTo position behind what was written last, published or not.
  */
-export function endAsSender(memory: ContextMemory, lane: Lane, upTo?: number): LeftOver | undefined {
+export function endAsSender(
+  memory: ContextMemory,
+  lane: Lane,
+  word: number,
+  upTo?: number,
+): LeftOver | undefined {
   const { receiver } = lane.life;
-  if (lane.life.leaveAsSender(memory.token)) return clean(memory, lane, upTo);
+  if (lane.life.leaveAsSender(memory.token, word)) return clean(memory, lane, upTo);
   memory.row(receiver.row).callAttention();
   return undefined;
 }

@@ -138,10 +138,10 @@ export class LaneLife {
   /**
    * The sender leaves.
    *
+   * @param word the state in which its use of the lane was seen. One that has left already may find the lane used again.
    * @returns true where the receiver had left: then `cleaner` cleans, and calls {@link free}.
    */
-  leaveAsSender(cleaner: number): boolean {
-    const word = this.state;
+  leaveAsSender(cleaner: number, word: number): boolean {
     // The receiver may move it on meanwhile, forwards only.
     for (const phase of [PHASE.open, PHASE.closing]) {
       if (this.#move(withPhase(word, phase), withPhase(word, PHASE.senderGone))) return false;

@@ -121,7 +121,7 @@ export class OutboundLane {
     this.#left = true;
     // Whoever closes the lane does not see what was held back.
     if (this.writer.holdsBack) takeBackLeftOver(this.#memory, this.lane, this.writer.position);
-    return endAsSender(this.#memory, this.lane, this.writer.position);
+    return endAsSender(this.#memory, this.lane, this.lane.life.state, this.writer.position);
   }
 }
 

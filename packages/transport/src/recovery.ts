@@ -38,7 +38,7 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
     if (phase === PHASE.claimed) lane.life.dropClaim(word);
     else if (phase === PHASE.cleaning) {
       if (lane.life.takeOverCleaning(word, memory.token)) clean(memory, lane);
-    } else endAsSender(memory, lane);
+    } else endAsSender(memory, lane, word);
   }
   endOrphans(memory);
   for (let index = 0; index < maxWorkers; index++) memory.row(index).wakeAfterDeath();
