@@ -1,3 +1,5 @@
+import type { WorkerAddress } from './address.js';
+import { Context } from './context.js';
 import type { Endpoint } from './endpoint.js';
 import type { Lease } from './lease.js';
 import type { Loan } from './loan.js';
@@ -15,6 +17,7 @@ import type { Message } from './message.js';
 import type { SendStatus } from './message-writer.js';
 import { headerOf, Numbered, randomFrom } from './numbered.test-worker.js';
 import { contextLayout } from './transport.layout.js';
+import type { TransportWorker } from './transport-worker.js';
 
 /** How a thread sends. */
 export const SENDING = ['polling', 'waiting', 'event-loop', 'corked'] as const;
@@ -33,6 +36,8 @@ export interface StressData extends MateData {
   /** Messages that are kept for a while at the same time. */
   readonly keeps: number;
   readonly seed: number;
+  /** Messages that are sent between coming and going. */
+  readonly each: number;
 }
 
 /** Keeps some of the messages for a while, and checks them once more before it lets them go. */
@@ -158,6 +163,34 @@ async function push(mate: Mate, data: StressData): Promise<void> {
   await mate.leave();
 }
 
+/** Comes, sends to one, and goes, again and again. There are fewer lanes than threads that want one. */
+async function comeAndGo(mate: Mate, data: StressData): Promise<void> {
+  const to = mate.addressOf(data.to);
+  const numbered = new Numbered(data.maxBytes);
+  await mate.context.close();
+  for (let sequence = 0; sequence < data.count; ) {
+    const context = Context.attach(data.heddle);
+    const endpoint = await connectWhenFree(context.createWorker(), to);
+    for (const end = sequence + data.each; sequence < end; sequence++) {
+      await endpoint.sendAsync(DATA, numbered.data(mate.row, sequence), headerOf(mate.row, sequence));
+      mate.add(TELL.sent);
+    }
+    await context.close({ timeout: 120_000 });
+  }
+  mate.phase('done');
+}
+
+async function connectWhenFree(worker: TransportWorker, to: WorkerAddress): Promise<Endpoint> {
+  for (;;) {
+    try {
+      return worker.connect(to);
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ERR_HEDDLE_EXHAUSTED') throw error;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
 /** Sends to one in every form and way, as chance has it, through two endpoints: their messages are in one order. */
 async function mixForms(mate: Mate, data: StressData): Promise<void> {
   const worker = mate.context.createWorker({ name: 'forms' });
@@ -211,4 +244,4 @@ function strayWakes(mate: Mate): void {
   void mate.leave();
 }
 
-runRole<StressData>(import.meta.url, { peer, take, push, mixForms, strayWakes });
+runRole<StressData>(import.meta.url, { peer, take, push, comeAndGo, mixForms, strayWakes });

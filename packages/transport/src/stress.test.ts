@@ -51,6 +51,22 @@ describe('all to all', () => {
   });
 });
 
+describe('threads that come and go', () => {
+  it.each(RECEIVING)(
+    'use the lanes of others that leave at the same time; receiver %s',
+    async (receiving) => {
+      const threads = 8;
+      const { crew } = gather(threads + 1, { laneBytes: 256, slots: 16, maxLanes: threads / 2 });
+      const count = LONG ? 20_000 : 100;
+      crew.start('take', { receiving, count: threads * count, maxBytes: 2048, keeps: 1 });
+      for (let i = 0; i < threads; i++) crew.start('comeAndGo', { to: 1, count, each: 2, maxBytes: 2048 });
+      await crew.untilAllEnded();
+      expect(crew.get(TELL.received, 1)).toBe(threads * count);
+      crew.assertConserved();
+    },
+  );
+});
+
 describe('a lane of 2 records', () => {
   it.each(RECEIVING)(
     'for each of 4 senders, and stray wakes, receiver %s (LK-03, TR-12)',
