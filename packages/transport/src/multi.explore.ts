@@ -4,6 +4,8 @@ import { Doorbell } from './doorbell.js';
 import { laneLayout } from './lane.layout.js';
 import { endLanesTo } from './lane-ends.js';
 import { PHASE, phaseOf } from './lane-life.js';
+import { LaneWriter } from './lane-writer.js';
+import type { MessageCursor } from './message.js';
 import { ReceiveQueue } from './receive-queue.js';
 import { recoverContext } from './recovery.js';
 import { THREAD_MODES } from './thread-mode.js';
@@ -13,6 +15,7 @@ const HINTED = { ...MEMORY, hints: ['lane.tail'] } as const;
 
 /** A worker of thread mode multi, whose owner and sender are no threads of the model, and a lane with two messages. */
 
+const OTHER = { row: 1, generation: 1 };
 const OWNER = 9;
 const SENDER = 8;
 const COUNT = 2;
@@ -148,5 +151,42 @@ export default [
     recover: (thread, dead) => recoverContext(contextOf(thread, [dead + 1]).memory, dead + 1),
     // Where the recovery died there is another one to come.
     check: ({ words, dead }) => (dead[2] === true ? undefined : ended(words)),
+  }),
+  defineModel({
+    name: 'multi: a thread of two workers finds a lane of one, which another thread ended, as one of the other',
+    ...HINTED,
+    init: filled,
+    threads: {
+      both: (thread) => {
+        const { memory } = contextOf(thread);
+        const one = new ReceiveQueue(memory, RECEIVER, true);
+        const other = new ReceiveQueue(memory, OTHER, true);
+        one.attend();
+        const seen: number[] = [];
+        const see = (message: MessageCursor): number => seen.push(message.id);
+        one.poll(see, 1);
+        one.attend();
+        other.attend();
+        other.poll(() => {}, 1);
+        one.poll(see, COUNT);
+        return seen;
+      },
+      colleague: (thread) => {
+        const { memory } = contextOf(thread);
+        const lane = memory.lane(0);
+        lane.life.leaveAsSender(memory.token, lane.life.state);
+        const queue = new ReceiveQueue(memory, RECEIVER, true);
+        queue.attend();
+        queue.poll(() => {}, COUNT);
+        if (!lane.life.claim(memory.token)) return;
+        lane.life.open(OTHER, OTHER);
+        const writer = new LaneWriter(lane.words, lane.bytes, { ring: () => {} }, memory.platform);
+        for (let id = 7; id < 9; id++) writer.writeInline(id, new Uint8Array(0), new Uint8Array(0));
+      },
+    },
+    check: ({ results }) =>
+      (results[0] as number[]).every((id) => id <= COUNT) ? undefined : `worker 1 saw ${results[0]}`,
+    search: { preemptions: 3 },
+    deep: { search: { preemptions: 4 } },
   }),
 ];

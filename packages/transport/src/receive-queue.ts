@@ -41,7 +41,7 @@ export interface ReceiveCounts {
  *
  * **Cost** of `poll`, in Atomics calls: none where nothing is new; 1 load and 1 exchange for each lane that has something,
  * however many messages; for each message in a slot 1 load and 2 CAS, and what the pool takes for a put, 0 mostly. In
- * thread mode multi 2 CAS and 2 loads more a lane. 1 load more while lanes are cold. No object is made.
+ * thread mode multi 2 CAS and 3 loads more a lane. 1 load more while lanes are cold. No object is made.
  */
 export class ReceiveQueue {
   readonly counts: ReceiveCounts = { handled: 0, lost: 0, skipped: 0 };
@@ -142,7 +142,8 @@ export class ReceiveQueue {
   }
 
   #drain(inbound: InboundLane, handle: (message: MessageCursor) => void, most: number): number {
-    if (this.#shared && !inbound.enter(this.#place)) return 0;
+    // A handler that threw kept it from being dropped.
+    if (inbound.ended || (this.#shared && !inbound.enter(this.#place))) return 0;
     const { reader } = inbound;
     const { cursor } = this;
     let handled = 0;
@@ -207,7 +208,7 @@ export class ReceiveQueue {
       if (++this.#turn >= hot.length) this.#turn = 0;
       const inbound = hot[this.#turn]!;
       if (!this.#mayHaveNews(inbound)) continue;
-      if (!this.#shared || inbound.enter(this.#place)) {
+      if (!inbound.ended && (!this.#shared || inbound.enter(this.#place))) {
         if (inbound.reader.look()) found = inbound;
         else this.#leave(inbound);
       }

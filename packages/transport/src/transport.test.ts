@@ -156,6 +156,24 @@ describe('active messages', () => {
     expect(got).toEqual([0, 1, 2]);
   });
 
+  it('whose handler throws at the last of a sender that has gone: its lane is left to whoever uses it next', () => {
+    const { context, receiver, sender, endpoint } = make();
+    receiver.on(1, () => {
+      throw new Error('from the handler');
+    });
+    endpoint.trySend(1, bytes(1));
+    endpoint.close();
+    expect(() => receiver.progress()).toThrow('from the handler');
+    expect(context.usage().lanes).toBe(0);
+    const other = context.createWorker();
+    const got: number[] = [];
+    other.on(2, ({ byteLength }) => got.push(byteLength));
+    sender.connect(other.address).trySend(2, bytes(1000));
+    expect(receiver.progress()).toBe(0);
+    expect(other.progress()).toBe(1);
+    expect(got).toEqual([1000]);
+  });
+
   it('are over when their handler has returned', () => {
     const { receiver, endpoint } = make();
     let kept: Message | undefined;
