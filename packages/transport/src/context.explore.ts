@@ -361,6 +361,33 @@ export default [
         : undefined,
   }),
   defineModel({
+    name: 'context: who ends lanes holds one that is used again, to a worker that closes at that moment: it is ended',
+    ...MEMORY,
+    init: (words) => {
+      prepare(1, 2)(words);
+      // Its sender has not found yet that the receiver has shut its row.
+      words[workerRowAt(RECEIVER.row) + workerRowLayout.offsets.state] = 2;
+      words[LANE + laneLayout.offsets.state] = (1 << 27) | (2 << 3) | PHASE.open;
+      words[LANE + laneLayout.offsets.receiverGeneration] = 1;
+    },
+    threads: {
+      ender: (thread) => endLanesTo(contextOf(thread).memory, RECEIVER),
+      successor: (thread) => {
+        const { memory } = contextOf(thread);
+        const { life } = memory.lane(0);
+        if (life.abandon(memory.token)) life.free();
+        if (!life.claim(memory.token)) return;
+        life.open(SENDER, SENDER);
+        memory.row(SENDER.row).shut(SENDER.generation);
+        endLanesTo(memory, SENDER);
+      },
+    },
+    check: ({ words }) =>
+      phaseOf(words[LANE + laneLayout.offsets.state]!) === PHASE.receiverGone
+        ? undefined
+        : 'the lane leads to a closed worker, and nobody ends it',
+  }),
+  defineModel({
     name: 'context: who has left a lane detaches while that is freed and used again: it ends only its own use of it',
     ...MEMORY,
     init: (words) => {

@@ -1,6 +1,7 @@
 import type { ContextMemory, Lane } from './context-memory.js';
 import { REFUSED, SAME } from './entry.js';
 import { laneLayout } from './lane.layout.js';
+import { endOrphan } from './lane-ends.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
 import { LaneReader } from './lane-reader.js';
 import { KIND, kindOf, SLOT_RECORD } from './record.js';
@@ -67,6 +68,8 @@ export class InboundLane {
       return true;
     }
     entry.stepOut();
+    // Whoever closed the worker to which it leads now found this thread at it.
+    endOrphan(this.#memory, this.lane);
     this.ended = true;
     return false;
   }

@@ -64,8 +64,10 @@ export function endLanesTo(memory: ContextMemory, place: WorkerPlace): void {
 export function endLaneTo(memory: ContextMemory, lane: Lane, place: WorkerPlace): void {
   if (!leadsTo(lane, place) || !lane.entry.takeToClose(memory.isAlive)) return;
   // Between the look and the entry the lane may have come to lead elsewhere.
-  if (leadsTo(lane, place)) endAsReceiver(memory, lane, place);
-  else lane.entry.reopen();
+  if (leadsTo(lane, place)) return endAsReceiver(memory, lane, place);
+  lane.entry.reopen();
+  // To one that was closed meanwhile, and whose closer found this thread at the lane.
+  endOrphan(memory, lane);
 }
 
 /**
@@ -75,13 +77,17 @@ export function endLaneTo(memory: ContextMemory, lane: Lane, place: WorkerPlace)
 export function endOrphans(memory: ContextMemory): void {
   for (let index = 0; index < memory.shape.maxLanes; index++) {
     const lane = memory.lane(index);
-    const { receiver } = lane.life;
-    if (hasReceiver(lane) && !memory.row(receiver.row).isOpen(receiver.generation)) {
-      endLaneTo(memory, lane, receiver);
-    }
+    endOrphan(memory, lane);
     // It may have closed what it found used again, and died before it found that.
     lane.entry.reopenAfterDeath(memory.isAlive);
   }
+}
+
+/** The same for one lane. For who was at it by mistake: whoever shut that row may have left the lane to this thread. */
+export function endOrphan(memory: ContextMemory, lane: Lane): void {
+  if (!hasReceiver(lane)) return;
+  const { receiver } = lane.life;
+  if (!memory.row(receiver.row).isOpen(receiver.generation)) endLaneTo(memory, lane, receiver);
 }
 
 function leadsTo(lane: Lane, place: WorkerPlace): boolean {

@@ -189,4 +189,28 @@ export default [
     search: { preemptions: 3 },
     deep: { search: { preemptions: 4 } },
   }),
+  defineModel({
+    name: 'multi: a thread enters a lane that is used again, to a worker that closes at that moment: it is ended',
+    ...HINTED,
+    init: filled,
+    threads: {
+      reader: readingOnce(),
+      successor: (thread) => {
+        const { memory } = contextOf(thread);
+        const { life, entry } = memory.lane(0);
+        life.leaveAsSender(memory.token, life.state);
+        // As a colleague of the reader that has read everything.
+        if (!entry.takeToClose(() => true)) return;
+        if (life.leaveAsReceiver(RECEIVER, memory.token)) life.free();
+        life.claim(memory.token);
+        life.open(OTHER, OTHER);
+        memory.row(OTHER.row).shut(OTHER.generation);
+        endLanesTo(memory, OTHER);
+      },
+    },
+    check: ({ words }) => {
+      const isOpen = phaseOf(words[LANE + laneLayout.offsets.state]!) === PHASE.open;
+      return isOpen ? 'the lane leads to a closed worker, and nobody ends it' : undefined;
+    },
+  }),
 ];
