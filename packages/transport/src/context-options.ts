@@ -1,4 +1,4 @@
-import { roundUp, Segment } from '@heddle/memory';
+import { MAX_THREADS, roundUp, Segment } from '@heddle/memory';
 import type { MpoolOptions } from '@heddle/mpool';
 import { MAX_LANE_BYTES, MIN_LANE_BYTES, UNIT_BYTES } from './lane.layout.js';
 import { MT_TYPES, type MtType } from './mt-type.js';
@@ -19,7 +19,10 @@ export interface ContextOptions {
   readonly byteLength?: number | undefined;
   /** Whether the context's own segment has a janitor, which sees deaths of threads whose parents cannot. Default true. */
   readonly janitor?: boolean | undefined;
-  /** Workers that can receive at the same time, 1 to 4096. Default 64. */
+  /**
+   * Workers that can receive at the same time, 1 to 4096. Default 64. The context's own segment is for twice as many
+   * threads, 64 to 512, of which the janitor is one.
+   */
   readonly maxWorkers?: number | undefined;
   /** Lanes in use at the same time: one for each worker that sends to each worker. 1 to 65,536, default 1024. */
   readonly maxLanes?: number | undefined;
@@ -60,8 +63,10 @@ export interface ContextPlan {
   readonly pools: readonly Omit<MpoolOptions, 'name'>[];
   /** Of a segment of its own. */
   readonly byteLength: number;
+  readonly maxThreads: number;
 }
 
+const LEAST_THREADS = 64;
 const MIB = 1024 * 1024;
 const SPARE_BYTES = 16 * MIB;
 /** Room for the pool's own words and for what its magazines reserve. */
@@ -106,12 +111,14 @@ export function planOf(options: ContextOptions): ContextPlan {
   const [small, ...large] = sizes;
   const pools = [smallPool(small!), ...large.map(largePool)];
   const bytes = pools.reduce((sum, pool) => sum + pool.reserved, 0);
-  const needed = Segment.byteLengthFor({ spaceBytes: contextByteLength(shape) }) + SPARE_BYTES + bytes;
+  const maxThreads = Math.min(Math.max(2 * shape.maxWorkers, LEAST_THREADS), MAX_THREADS);
+  const needed = Segment.byteLengthFor({ maxThreads, spaceBytes: contextByteLength(shape) });
   return {
     name: options.name ?? 'transport',
     shape,
     pools: pools.map(({ options }) => options),
-    byteLength: options.byteLength ?? needed,
+    byteLength: options.byteLength ?? needed + SPARE_BYTES + bytes,
+    maxThreads,
   };
 }
 

@@ -86,7 +86,11 @@ export class Context {
     // One more use of a segment that is given: closing the context ends that one only.
     const segment = given
       ? Segment.attach(given.handle, { platform: given.platform })
-      : Segment.create({ byteLength: plan.byteLength, janitor: options.janitor ?? true });
+      : Segment.create({
+          byteLength: plan.byteLength,
+          maxThreads: plan.maxThreads,
+          janitor: options.janitor ?? true,
+        });
     try {
       const made = segment.createStructure({
         name: plan.name,

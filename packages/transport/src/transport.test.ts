@@ -2,7 +2,7 @@ import { realPlatform, Segment } from '@heddle/memory';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
 import { Context } from './context.js';
-import type { ContextOptions } from './context-options.js';
+import { type ContextOptions, planOf } from './context-options.js';
 import { Idle, type IdleStrategy } from './idle.js';
 import { laneLayout } from './lane.layout.js';
 import type { Message } from './message.js';
@@ -828,6 +828,12 @@ describe('addresses and contexts', () => {
     const third = context.createWorker();
     expect(codeOf(() => context.createWorker())).toBe('ERR_HEDDLE_EXHAUSTED');
     expect(codeOf(() => receiver.connect(third.address))).toBe('ERR_HEDDLE_EXHAUSTED');
+  });
+
+  it('have a segment with room for more threads than workers', () => {
+    expect(planOf({}).maxThreads).toBe(128);
+    expect(planOf({ maxWorkers: 4 }).maxThreads).toBe(64);
+    expect(planOf({ maxWorkers: 4096 }).maxThreads).toBe(512);
   });
 
   it('grant only thread modes that there are', () => {
