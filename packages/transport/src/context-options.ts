@@ -2,10 +2,12 @@ import { MAX_THREADS, roundUp, Segment } from '@heddle/memory';
 import type { MpoolOptions } from '@heddle/mpool';
 import { MAX_LANE_BYTES, MIN_LANE_BYTES, UNIT_BYTES } from './lane.layout.js';
 import { MT_TYPES, type MtType } from './mt-type.js';
-import { MAX_HEADER_BYTES, recordBytes, SLOT_BODY_BYTES, toUnits } from './record.js';
+import { record } from './record.js';
 import { SLOT_SLACK_BYTES } from './slot-pools.js';
 import { contextByteLength, MAX_SLOT_SIZES, type Shape } from './transport.layout.js';
 import { assertWhole } from './transport-errors.js';
+
+const { MAX_HEADER_BYTES, recordBytes, SLOT_BODY_BYTES, toUnits } = record;
 
 export interface ContextOptions {
   /** Names the context in its segment. Default `'transport'`. */

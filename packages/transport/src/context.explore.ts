@@ -5,11 +5,11 @@ import { InboundLane } from './inbound-lane.js';
 import { laneLayout } from './lane.layout.js';
 import { endLanesTo, endOrphans } from './lane-ends.js';
 import { PHASE, phaseOf } from './lane-life.js';
-import { SENT } from './lane-writer.js';
 import type { MtType } from './mt-type.js';
 import { OutboundLane } from './outbound-lane.js';
-import { bodyBytesOf, SLOT_RECORD } from './record.js';
+import { record } from './record.js';
 import { recoverContext } from './recovery.js';
+import { SENT } from './send-answer.js';
 import type { SlotPool } from './slot-pools.js';
 import {
   contextByteLength,
@@ -20,6 +20,8 @@ import {
   workerRowLayout,
   writeShape,
 } from './transport.layout.js';
+
+const { bodyBytesOf, SLOT_RECORD } = record;
 
 /** A whole context over a few words, for the models of this package: the shipped classes, on a slot of each of two sizes. */
 

@@ -11,11 +11,12 @@ import type { Completion } from './completion.js';
 import type { ContextMemory } from './context-memory.js';
 import { Flushing } from './flushing.js';
 import type { LeftOver } from './lane-left-over.js';
-import { type LaneWriter, SENT } from './lane-writer.js';
+import type { LaneWriter } from './lane-writer.js';
 import { Loan } from './loan.js';
 import { type MessageData, type MessageWriter, type SendStatus, statusOf } from './message-writer.js';
 import type { OutboundLane } from './outbound-lane.js';
 import type { Outstanding } from './outstanding.js';
+import * as answers from './send-answer.js';
 import { AttemptSteps } from './send-queue.js';
 import { assertWhole, closedError, notHandled, sendsWait } from './transport-errors.js';
 import { WaitingSend } from './waiting-send.js';
@@ -37,6 +38,7 @@ export interface SendOptions extends Pick<WaitOptions, 'timeout'> {
 
 export interface SendAsyncOptions extends WaitAsyncOptions, Pick<SendOptions, 'completion'> {}
 
+const { SENT } = answers;
 const NOTHING = new Uint8Array(0);
 
 /**

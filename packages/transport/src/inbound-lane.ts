@@ -4,7 +4,9 @@ import { laneLayout } from './lane.layout.js';
 import { endOrphan } from './lane-ends.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
 import { LaneReader } from './lane-reader.js';
-import { KIND, kindOf, SLOT_RECORD } from './record.js';
+import { record } from './record.js';
+
+const { KIND, kindOf, SLOT_RECORD } = record;
 
 const { adopted } = laneLayout.offsets;
 

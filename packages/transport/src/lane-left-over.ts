@@ -1,6 +1,8 @@
 import { type Platform, realPlatform } from '@heddle/memory';
 import { laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES } from './lane.layout.js';
-import { bodyBytesOf, KIND, kindOf, PADDING, recordPositions, SLOT_RECORD } from './record.js';
+import { record } from './record.js';
+
+const { bodyBytesOf, KIND, kindOf, PADDING, recordPositions, SLOT_RECORD } = record;
 
 const { tail, head, begun, adopted } = laneLayout.offsets;
 

@@ -1,7 +1,9 @@
 import { type Platform, realPlatform } from '@heddle/memory';
-import { ARMED, laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES, WAITING } from './lane.layout.js';
-import { bodyBytesOf, PADDING, recordPositions } from './record.js';
+import * as layout from './lane.layout.js';
+import { record } from './record.js';
 
+const { ARMED, laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES, WAITING } = layout;
+const { bodyBytesOf, PADDING, recordPositions } = record;
 const { tail, head, begun, adopted } = laneLayout.offsets;
 
 /**

@@ -1,18 +1,13 @@
 import { type Platform, realPlatform, type Step } from '@heddle/memory';
 import type { LaneBell } from './doorbell.js';
-import { ARMED, CLOSED, laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES, WAITING } from './lane.layout.js';
-import {
-  KIND,
-  PADDING,
-  packFirst,
-  packSecond,
-  RECORD_HEAD_BYTES,
-  recordPositions,
-  SLOT_BODY_BYTES,
-  SLOT_RECORD,
-  toUnits,
-} from './record.js';
+import * as layout from './lane.layout.js';
+import { record } from './record.js';
+import * as answers from './send-answer.js';
 
+const { ARMED, CLOSED, laneLayout, POSITION_FLAGS, UNIT, UNIT_BYTES, WAITING } = layout;
+const { KIND, PADDING, RECORD_HEAD_BYTES, SLOT_BODY_BYTES, SLOT_RECORD } = record;
+const { packFirst, packSecond, recordPositions, toUnits } = record;
+const { SENT, NO_ROOM, LANE_CLOSED } = answers;
 const { tail, head } = laneLayout.offsets;
 const RECORD_HEAD_WORDS = RECORD_HEAD_BYTES / 4;
 
@@ -22,11 +17,6 @@ const LOOP_BYTES = 24;
 /** Whether a word's first byte is its lowest, as on all but a few machines. */
 const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
 const MOST_LOOP_BYTES = LITTLE_ENDIAN ? LOOP_BYTES : 0;
-
-/** What became of an attempt to send. */
-export const SENT = 0;
-export const NO_ROOM = 1;
-export const LANE_CLOSED = 2;
 
 /**
  * The sending end of a lane: one thread's.

@@ -4,9 +4,12 @@ import { Doorbell } from './doorbell.js';
 import { laneLayout, POSITION_FLAGS } from './lane.layout.js';
 import { LaneLife } from './lane-life.js';
 import { LaneReader } from './lane-reader.js';
-import { LANE_CLOSED, LaneWriter, SENT } from './lane-writer.js';
-import { bodyBytesOf, idOfRecord } from './record.js';
+import { LaneWriter } from './lane-writer.js';
+import { record } from './record.js';
+import { LANE_CLOSED, SENT } from './send-answer.js';
 import { AttemptSteps } from './send-queue.js';
+
+const { bodyBytesOf, idOfRecord } = record;
 
 /** A lane of two empty records and the doorbell of its receiver, without what is around them. */
 

@@ -3,8 +3,6 @@ import type { InboundLane } from './inbound-lane.js';
 
 /** Up to so many lanes are looked at always. */
 const HOT_LANES = 8;
-/** So often there has to be nothing in a lane before it is not looked at any more. */
-export const COOL_AFTER = 64;
 
 /**
  * Which of a worker's lanes it looks at when it polls.
@@ -14,7 +12,7 @@ export const COOL_AFTER = 64;
  * | hot       | looks at its tail at each poll                 | publishes by 1 CAS                                      |
  * | cold      | has armed it, and looks at the doorbell's bits | sets the bit of its bucket with the next record, by 2 CAS and 1 or more |
  *
- * A lane is cold after {@link COOL_AFTER} looks in vain, or a sleep, where there are more than {@link HOT_LANES}; and hot
+ * A lane is cold after {@link LookedAt.COOL_AFTER} looks in vain, or a sleep, where there are more than {@link HOT_LANES}; and hot
  * from its next message on. So polling costs what the lanes with traffic cost, however many there are, and a sleep has
  * to arm only those.
  *
@@ -22,6 +20,8 @@ export const COOL_AFTER = 64;
  * which makes all lanes hot. So does another thread that was at a serialized worker meanwhile, and took bits off.
  */
 export class LookedAt {
+  /** So often there has to be nothing in a lane before it is not looked at any more. */
+  static readonly COOL_AFTER = 64;
   readonly hot: InboundLane[] = [];
   readonly hotLanes: number;
   #all: readonly InboundLane[] = [];
@@ -67,7 +67,7 @@ export class LookedAt {
     const { hot } = this;
     for (let i = hot.length - 1; i >= 0; i--) {
       const inbound = hot[i]!;
-      if (inbound.vainLooks < COOL_AFTER) continue;
+      if (inbound.vainLooks < LookedAt.COOL_AFTER) continue;
       inbound.vainLooks = 0;
       if (inbound.reader.arm()) this.#chill(i);
     }

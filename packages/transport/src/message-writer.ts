@@ -1,9 +1,13 @@
 import type { ContextMemory } from './context-memory.js';
-import { type LaneWriter, NO_ROOM, SENT } from './lane-writer.js';
+import type { LaneWriter } from './lane-writer.js';
 import { Loan } from './loan.js';
-import { KIND, MAX_ID, SLOT_BODY_BYTES, toUnits } from './record.js';
+import { record } from './record.js';
+import * as answers from './send-answer.js';
 import type { SlotPool } from './slot-pools.js';
 import { assertBytes, assertWhole, tooLarge } from './transport-errors.js';
+
+const { KIND, MAX_ID, SLOT_BODY_BYTES, toUnits } = record;
+const { SENT, NO_ROOM } = answers;
 
 const SHIFT_MASK = 7;
 

@@ -3,17 +3,10 @@ import type { WorkerAddress } from './address.js';
 import type { ContextMemory, Lane } from './context-memory.js';
 import { noteKept } from './kept-note.js';
 import { Lease, NOBODY } from './lease.js';
-import {
-  bodyBytesOf,
-  headerBytesOf,
-  idOfRecord,
-  KIND,
-  kindOf,
-  RECORD_HEAD_BYTES,
-  SLOT_BODY_BYTES,
-  SLOT_RECORD,
-  toUnits,
-} from './record.js';
+import { record } from './record.js';
+
+const { KIND, RECORD_HEAD_BYTES, SLOT_BODY_BYTES, SLOT_RECORD } = record;
+const { bodyBytesOf, headerBytesOf, idOfRecord, kindOf, toUnits } = record;
 
 /**
  * A message while its handler runs: a window on shared memory.

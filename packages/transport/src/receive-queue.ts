@@ -3,10 +3,13 @@ import { Doorbell } from './doorbell.js';
 import { InboundLane } from './inbound-lane.js';
 import { endLaneTo } from './lane-ends.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
-import { COOL_AFTER, LookedAt } from './looked-at.js';
+import { LookedAt } from './looked-at.js';
 import { MessageCursor } from './message.js';
-import { bodyBytesOf } from './record.js';
+import { record } from './record.js';
 import type { WorkerRow } from './worker-row.js';
+
+const { bodyBytesOf } = record;
+const { COOL_AFTER } = LookedAt;
 
 /**
  * Messages of one lane that are handled before the next lane has its turn. As many small ones as a lane holds, unless it

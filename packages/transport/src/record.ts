@@ -1,4 +1,6 @@
-import { POSITION_SHIFT, UNIT_BYTES } from './lane.layout.js';
+import * as layout from './lane.layout.js';
+
+const { POSITION_SHIFT, UNIT_BYTES } = layout;
 
 /**
  * A record in a lane: two words, then a body, up to the next multiple of 8 bytes.
@@ -16,60 +18,83 @@ import { POSITION_SHIFT, UNIT_BYTES } from './lane.layout.js';
  * | slot   | in a slot                                                             |
  * | asked  | in a slot; the sender is to be woken when that is back in its pool    |
  */
-export const KIND = { inline: 0, slot: 1, asked: 2 } as const;
+const KIND = { inline: 0, slot: 1, asked: 2 } as const;
 
-export const RECORD_HEAD_BYTES = 8;
-export const SLOT_BODY_BYTES = 16;
+const RECORD_HEAD_BYTES = 8;
+const SLOT_BODY_BYTES = 16;
 
 /** Words of a slot record, from its first one on. */
-export const SLOT_RECORD = { descriptor: 2, dataBytes: 3, dataAt: 4, size: 5 } as const;
+const SLOT_RECORD = { descriptor: 2, dataBytes: 3, dataAt: 4, size: 5 } as const;
 
 /** First word of what is left unused at the end of the space. */
-export const PADDING = -1;
+const PADDING = -1;
 
 /** Largest id of a message, and most bytes of its header. */
-export const MAX_ID = 0xffff;
-export const MAX_HEADER_BYTES = 0xffff;
+const MAX_ID = 0xffff;
+const MAX_HEADER_BYTES = 0xffff;
 
 const KIND_SHIFT = 24;
 const BODY_MASK = 2 ** KIND_SHIFT - 1;
 const HEADER_SHIFT = 16;
 
-export function packFirst(kind: number, bodyBytes: number): number {
+function packFirst(kind: number, bodyBytes: number): number {
   return (kind << KIND_SHIFT) | bodyBytes;
 }
 
-export function packSecond(id: number, headerBytes: number): number {
+function packSecond(id: number, headerBytes: number): number {
   return (headerBytes << HEADER_SHIFT) | id;
 }
 
-export function kindOf(first: number): number {
+function kindOf(first: number): number {
   return first >>> KIND_SHIFT;
 }
 
-export function bodyBytesOf(first: number): number {
+function bodyBytesOf(first: number): number {
   return first & BODY_MASK;
 }
 
-export function idOfRecord(second: number): number {
+function idOfRecord(second: number): number {
   return second & MAX_ID;
 }
 
-export function headerBytesOf(second: number): number {
+function headerBytesOf(second: number): number {
   return second >>> HEADER_SHIFT;
 }
 
 /** Up to the next multiple of 8. Sizes in lanes are far below 2^31. */
-export function toUnits(byteLength: number): number {
+function toUnits(byteLength: number): number {
   return (byteLength + UNIT_BYTES - 1) & -UNIT_BYTES;
 }
 
 /** Bytes that a record with such a body takes in the lane. */
-export function recordBytes(bodyBytes: number): number {
+function recordBytes(bodyBytes: number): number {
   return RECORD_HEAD_BYTES + toUnits(bodyBytes);
 }
 
 /** By how much such a record moves a position. */
-export function recordPositions(bodyBytes: number): number {
+function recordPositions(bodyBytes: number): number {
   return recordBytes(bodyBytes) >> POSITION_SHIFT;
 }
+
+/**
+ * All of it as one object, from which its users take what they need into names of their own: those cost nothing in
+ * compiled code, while an imported name is looked up and checked at each use.
+ */
+export const record = {
+  KIND,
+  RECORD_HEAD_BYTES,
+  SLOT_BODY_BYTES,
+  SLOT_RECORD,
+  PADDING,
+  MAX_ID,
+  MAX_HEADER_BYTES,
+  packFirst,
+  packSecond,
+  kindOf,
+  bodyBytesOf,
+  idOfRecord,
+  headerBytesOf,
+  toUnits,
+  recordBytes,
+  recordPositions,
+} as const;

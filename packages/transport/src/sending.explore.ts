@@ -17,17 +17,19 @@ import {
 import { Doorbell } from './doorbell.js';
 import { Endpoint } from './endpoint.js';
 
-import { NO_ROOM, SENT } from './lane-writer.js';
 import { Loan } from './loan.js';
 import type { MessageCursor } from './message.js';
 import { type MessageData, statusOf } from './message-writer.js';
 import { OutboundLane } from './outbound-lane.js';
 import { Outstanding } from './outstanding.js';
 import { ReceiveQueue } from './receive-queue.js';
-import { SLOT_BODY_BYTES } from './record.js';
+import { record } from './record.js';
+import { NO_ROOM, SENT } from './send-answer.js';
 import { AttemptSteps } from './send-queue.js';
 import { workerRowAt, workerRowLayout } from './transport.layout.js';
 import { WaitingSend } from './waiting-send.js';
+
+const { SLOT_BODY_BYTES } = record;
 
 /** Endpoints and a receive queue, without the workers around them: what a sender waits for, and how it is told. */
 

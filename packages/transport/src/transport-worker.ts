@@ -8,12 +8,14 @@ import type { WorkerPlace } from './lane-life.js';
 import type { Message, MessageCursor } from './message.js';
 import type { ReceiveCounts } from './receive-queue.js';
 import { Receiver } from './receiver.js';
-import { MAX_ID } from './record.js';
+import { record } from './record.js';
 import { THREAD_MODES, type ThreadMode } from './thread-mode.js';
 import { assertWhole, noHandler } from './transport-errors.js';
 import { WorkerAccess } from './worker-access.js';
 import type { OpenOptions, RunOptions, WaitForMessagesOptions } from './worker-options.js';
 import type { WorkerRow } from './worker-row.js';
+
+const { MAX_ID } = record;
 
 export type Handler = (message: Message) => void;
 
