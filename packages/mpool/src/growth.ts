@@ -191,7 +191,7 @@ export class Growth {
       if (!this.#toShardZero(last)) break;
       if (dropped.length === 0) atomics.add(words, shrinks, 1);
       atomics.store(words, chunkCount, chunks.length);
-      atomics.store(words, slotCount, last.firstSlot);
+      this.#settle(chunks.length);
       for (const shard of shards) shard.relink();
       this.#discard(chunks.length);
       dropped.push(last);
@@ -226,8 +226,8 @@ export class Growth {
     const { atomics } = this.#pool.platform;
     const { words } = this.#pool;
     const chunks = atomics.load(words, chunkCount);
-    // Where a thread died that gave a chunk back, this word is behind.
-    atomics.store(words, slotCount, this.#slotsIn(chunks));
+    // Where a thread died that gave a chunk back, these words are behind.
+    this.#settle(chunks);
     if (chunks >= this.#pool.shape.maxChunks) return;
     const entry = this.#entry(chunks);
     const generation = words[entry + CHUNK_GENERATION]! - 1;
@@ -235,8 +235,7 @@ export class Growth {
     if (generation < 0 || !this.#source.isLive(range)) return;
     this.#source.keep(range);
     this.#prepareLeases(words[entry + CHUNK_FIRST_SLOT]!, words[entry + CHUNK_ELEMS]!);
-    atomics.store(words, nextElemsAt, words[entry + CHUNK_NEXT_ELEMS]!);
-    atomics.store(words, slotCount, words[entry + CHUNK_FIRST_SLOT]! + words[entry + CHUNK_ELEMS]!);
+    this.#settle(chunks + 1);
     atomics.store(words, chunkCount, chunks + 1);
   }
 
@@ -254,10 +253,21 @@ export class Growth {
     forgetPuts(this.#pool, firstSlot, end);
   }
 
-  #slotsIn(chunks: number): number {
-    if (chunks === 0) return 0;
+  /**
+   * Stores what follows from the first `chunks` chunks: how many slots there are, and how large the next chunk is. So a
+   * chunk has the same size each time it is made, and as many as can count hold all slots.
+   */
+  #settle(chunks: number): void {
+    const { atomics } = this.#pool.platform;
+    const { words } = this.#pool;
     const last = this.#entry(chunks - 1);
-    return this.#pool.words[last + CHUNK_FIRST_SLOT]! + this.#pool.words[last + CHUNK_ELEMS]!;
+    const slots = chunks === 0 ? 0 : words[last + CHUNK_FIRST_SLOT]! + words[last + CHUNK_ELEMS]!;
+    atomics.store(
+      words,
+      nextElemsAt,
+      chunks === 0 ? this.#parameters.elemsPerChunk : words[last + CHUNK_NEXT_ELEMS]!,
+    );
+    atomics.store(words, slotCount, slots);
   }
 
   #entry(chunk: number): number {

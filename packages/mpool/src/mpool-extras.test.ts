@@ -108,6 +108,17 @@ describe('Mpool', () => {
     });
   });
 
+  it('has room for as many as before when chunks were given back', () => {
+    // The last chunk has one element, and the next one after it would.
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 4, elemsPerChunk: 3 });
+    for (let round = 0; round < 3; round++) {
+      const descriptors: number[] = [];
+      expect(pool.getMany(5, descriptors)).toBe(4);
+      pool.putMany(descriptors);
+      expect(pool.shrink()).toBeGreaterThan(0);
+    }
+  });
+
   it.each([
     { elemSize: 100, maxElems: 7 },
     { elemSize: 65_536, maxElems: 300, align: 4096 },
