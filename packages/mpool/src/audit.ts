@@ -5,7 +5,6 @@ import { type LateRefusal, lateRefusalsOf, refusedPuts } from './late-refusals.j
 import {
   generationOfLease,
   idOfLease,
-  isHeldIn,
   isOut,
   LEASE,
   type LeaseState,
@@ -100,9 +99,10 @@ export function auditPool(
   const { seen, still, counts, lists, gotBy } = holdingAll(shards, () => lookUntilStill(pool, shards));
   const { leases } = seen;
   const unsent = new Set(
-    seen.unsent.filter((descriptor) =>
-      isHeldIn(leases[pool.format.slotOf(descriptor)] ?? 0, pool.format.generationOf(descriptor)),
-    ),
+    seen.unsent.filter((descriptor) => {
+      const lease = leases[pool.format.slotOf(descriptor)] ?? 0;
+      return isOut(lease) && generationOfLease(lease) === pool.format.generationOf(descriptor);
+    }),
   );
   const holders: Holding[] = [];
   for (const [slot, lease] of leases.entries()) {

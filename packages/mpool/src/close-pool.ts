@@ -1,6 +1,6 @@
 import type { Growth } from './growth.js';
 import { holdingAll } from './holding-all.js';
-import { generationOfLease, isHeldIn, isOut, LEASE, stateOfLease } from './lease.js';
+import { generationOfLease, isOut, LEASE, stateOfLease } from './lease.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
 import { unsentPuts } from './seat.js';
@@ -52,7 +52,7 @@ function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'clo
     const lease = pool.lease(slot);
     if (!isOut(lease)) continue;
     const descriptor = pool.format.descriptor(slot, generationOfLease(lease));
-    if (unsent.has(descriptor) && isHeldIn(lease, generationOfLease(lease))) toPut.push(descriptor);
+    if (unsent.has(descriptor)) toPut.push(descriptor);
     else if (!force) return 'out';
   }
   pool.platform.atomics.store(pool.words, closed, 1);
