@@ -6,7 +6,7 @@ import type { MpoolOptions } from './pool-options.js';
 
 /** What one step does; `index` chooses among the descriptors that there are. */
 const step = fc.record({
-  action: fc.constantFrom('get', 'put', 'put again', 'detach', 'adopt', 'flush', 'audit'),
+  action: fc.constantFrom('get', 'put', 'put again', 'detach', 'adopt', 'flush', 'shrink', 'audit'),
   index: fc.nat(),
 });
 
@@ -27,21 +27,26 @@ function takeOne(list: number[], index: number): number | undefined {
 describe.each(variants)('any sequence of operations on a pool of %o', (variant) => {
   it('does what a list of descriptors does', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 1, max: 9 }), (steps, maxElems) => {
-        const segment = Segment.create({ byteLength: 2 ** 18, maxRanges: 64 });
-        try {
-          const pool = Mpool.create(segment, {
-            name: 'p',
-            elemSize: 16,
-            maxElems,
-            elemsPerChunk: 1,
-            ...variant,
-          });
-          run(pool, steps);
-        } finally {
-          segment.detach();
-        }
-      }),
+      fc.property(
+        fc.array(step, { maxLength: 120 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.nat(8),
+        (steps, maxElems, more) => {
+          const segment = Segment.create({ byteLength: 2 ** 18, maxRanges: 64 });
+          try {
+            const pool = Mpool.create(segment, {
+              name: 'p',
+              elemSize: 16,
+              maxElems,
+              elemsPerChunk: 1 + (more % maxElems),
+              ...variant,
+            });
+            run(pool, steps);
+          } finally {
+            segment.detach();
+          }
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -86,6 +91,8 @@ function run(pool: Mpool, steps: readonly { action: string; index: number }[]): 
       held.push(descriptor);
     } else if (action === 'flush') {
       pool.flush();
+    } else if (action === 'shrink') {
+      pool.shrink();
     } else {
       const audit = pool.audit();
       expect(audit.consistent).toBe(true);

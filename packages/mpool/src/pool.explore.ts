@@ -2,16 +2,7 @@ import type { Model } from '@heddle/explore';
 import { realPlatform } from '@heddle/memory';
 import { auditPool } from './audit.js';
 import { NONE } from './descriptor.js';
-import {
-  type Body,
-  IDS,
-  list,
-  model,
-  type Player,
-  SECOND,
-  type Subject,
-  sharded,
-} from './pool-player.explore.js';
+import { type Body, IDS, list, model, type Player, SECOND, Subject, sharded } from './pool-player.explore.js';
 
 export const getAndPut: Body = (player) => {
   player.put(player.take());
@@ -202,6 +193,12 @@ function putTwice(subject: Subject, exact = false): Model {
 
 const growing = list(2, { elemsPerChunk: 1 }, 0);
 
+/** With shards, and none of its slots there at first. */
+function shardedGrowing(magazine: number): Subject {
+  const { name, plan } = sharded(2, magazine);
+  return new Subject(name, plan, 0);
+}
+
 const grown = list(2, { elemsPerChunk: 1 });
 
 /** What marks decide, with a death at every step, and of who recovers. */
@@ -258,6 +255,19 @@ const models = [
     { kills: 2 },
   ),
   model(growing, 'two threads make it grow', [getAndKeep, getAndKeep], bounded),
+  ...[0, 1].map((magazine) =>
+    model(
+      shardedGrowing(magazine),
+      'two threads make it grow, and a death at every step',
+      [getAndKeep, getAndKeep],
+      {
+        kills: 1,
+        races: false,
+        hints: [],
+        ...narrow,
+      },
+    ),
+  ),
   model(growing, 'growth, and a death at every step', [getAndKeep, getAndKeep], {
     kills: 1,
     killable: [0],
