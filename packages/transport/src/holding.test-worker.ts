@@ -27,7 +27,7 @@ export const LET_GO = TELL.first + 1;
 /** Keeps every message until it is told to let go; from then on none. */
 async function hoard(mate: Mate, { receiving, count }: HoldingData): Promise<void> {
   const worker = mate.context.createWorker({ name: 'hoard' });
-  const hoarded: Lease[] = [];
+  const hoarded: { lease: Lease; first: number | undefined }[] = [];
   mate.announce(worker);
   mate.phase('receiving');
   let received = 0;
@@ -35,11 +35,16 @@ async function hoard(mate: Mate, { receiving, count }: HoldingData): Promise<voi
     worker,
     receiving,
     (message) => {
-      if (mate.get(LET_GO) === 0) hoarded.push(message.keep());
+      if (mate.get(LET_GO) === 0) hoarded.push({ lease: message.keep(), first: message.data[0] });
       received = mate.add(TELL.received);
     },
     () => {
-      if (mate.get(LET_GO) !== 0) for (const lease of hoarded.splice(0)) lease.release();
+      if (mate.get(LET_GO) !== 0) {
+        for (const { lease, first } of hoarded.splice(0)) {
+          if (lease.data[0] !== first) throw new Error('What was kept has changed');
+          lease.release();
+        }
+      }
       return received === count;
     },
   );

@@ -1,13 +1,15 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Completion } from './completion.js';
 import { Context } from './context.js';
 import { Crew } from './crew.test-worker.js';
 import { LET_GO, REFUSED } from './holding.test-worker.js';
-import { TELL } from './mate.test-worker.js';
+import { DATA, PHASES, TELL } from './mate.test-worker.js';
 
 const LONG = process.env['HEDDLE_STRESS'] === 'long';
 if (LONG) vi.setConfig({ testTimeout: 3_600_000 });
 
 const SLOTS = 32;
+const KEPT = 4;
 
 describe('a receiver that never lets go (TR-13)', () => {
   /** A hoarder in row 1 with every slot, and two senders in rows 2 and 3 that find no room. */
@@ -62,4 +64,58 @@ describe('a receiver that never lets go (TR-13)', () => {
     await crew.until('it is dealt with', () => context.usage().lanes === 0);
     crew.assertConserved();
   });
+});
+
+describe('a forced close while another thread keeps data', () => {
+  it.each(['released', 'dead'] as const)(
+    'returns at once; what is kept is out of everybody’s reach until it is %s',
+    async (until) => {
+      const context = Context.create({ laneBytes: 1024, inlineBytes: 64, slotBytes: 4096, slots: SLOTS });
+      onTestFinished(() => context[Symbol.dispose]());
+      const crew = new Crew(context, new URL('./holding.test-worker.js', import.meta.url), 1);
+      const keeper = crew.start('hoard', { receiving: 'waiting', count: KEPT + 1 });
+      await crew.until('it receives', () => crew.get(TELL.phase, 1) === PHASES.indexOf('receiving'));
+      const address = {
+        heddle: 'address' as const,
+        segment: context.segment.id,
+        row: crew.get(TELL.workerRow, 1),
+        generation: crew.get(TELL.generation, 1),
+      };
+      const worker = context.createWorker();
+      const ends: (string | undefined)[] = [];
+      const completion = new Completion((error) => ends.push(error?.code));
+      const endpoint = worker.connect(address);
+      for (let i = 0; i < KEPT; i++)
+        endpoint.send(DATA, new Uint8Array(3000).fill(7), undefined, { completion });
+      await crew.until('everything is kept', () => crew.get(TELL.received, 1) === KEPT);
+
+      worker[Symbol.dispose]();
+      expect(ends).toEqual(Array.from({ length: KEPT }, () => 'ERR_HEDDLE_CLOSED'));
+      const kept = context.kept();
+      expect(kept).toHaveLength(KEPT);
+      expect(kept.every(({ threadId }) => threadId === crew.get(TELL.threadId, 1))).toBe(true);
+      const other = context.createWorker();
+      const way = other.connect(address);
+      // Everything that there is besides is written over: what is kept stays as it is, and the keeper checks that.
+      const loans = Array.from({ length: 2 * SLOTS }, () => way.loan(3000)).filter(
+        (loan) => loan !== undefined,
+      );
+      for (const loan of loans) loan.data.fill(9);
+      expect(context.usage().slots).toBe(KEPT + loans.length);
+      for (const loan of loans) loan.cancel();
+
+      if (until === 'dead') {
+        await keeper.worker.terminate();
+        await crew.until('its end was seen', () => way.closed);
+      } else {
+        crew.set(LET_GO, 1, 1);
+        way.send(DATA, new Uint8Array(1));
+      }
+      await crew.untilAllEnded();
+      other.close();
+      await crew.until('all is back', () => context.usage().slots === 0);
+      expect(context.kept()).toEqual([]);
+      expect(ends).toHaveLength(KEPT);
+    },
+  );
 });

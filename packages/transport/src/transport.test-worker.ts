@@ -214,4 +214,5 @@ async function main(task: Task & { readonly heddle: ContextHandle }): Promise<vo
   tell(TOLD.ended, task.role === 'block' ? 0 : 1);
 }
 
-if (workerData?.heddle) await main(workerData);
+// Not awaited: Node 20 aborts where a thread is terminated while its module is being evaluated.
+if (workerData?.heddle) void main(workerData);
