@@ -127,6 +127,14 @@ const fewLines = {
   },
 };
 
+/** Where the first thread is the only one that reads. */
+const oneLine = {
+  ...base,
+  init: (words: Int32Array) => {
+    words[rwLockLayout.offsets.readers] = 1;
+  },
+};
+
 const recover = (thread: SimulatedThread, dead: number) => writer(thread).recover(dead + 1);
 
 export const models = [
@@ -138,12 +146,9 @@ export const models = [
     threads: [read, read, write],
   }),
   defineModel({
-    ...base,
+    ...oneLine,
     name: 'rwlock: a reader and two writers',
     threads: [read, write, write],
-    init: (words: Int32Array) => {
-      words[rwLockLayout.offsets.readers] = 1;
-    },
   }),
   defineModel({
     ...fewLines,
@@ -159,7 +164,7 @@ export const models = [
     strayWakes: 1,
   }),
   defineModel({
-    ...fewLines,
+    ...oneLine,
     name: 'rwlock: a writer that runs out of time between a reader and a writer',
     threads: [read, timedWrite, write],
   }),
@@ -202,7 +207,7 @@ export const models = [
     check: () => undefined,
   }),
   defineModel({
-    ...fewLines,
+    ...oneLine,
     name: 'rwlock: a task that reads, and a writer who steps aside',
     threads: [
       asTask(reader, (thread, _lock, outcome) => look(thread, outcome), { timeoutMs: 5 }),
@@ -220,7 +225,7 @@ export const models = [
     recover,
   }),
   defineModel({
-    ...fewLines,
+    ...oneLine,
     name: 'rwlock: the death of a writer among a reader and a writer',
     threads: [read, write, write],
     kills: 1,
