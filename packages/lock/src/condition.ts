@@ -76,12 +76,10 @@ export class Notified implements Attempt<true> {
  */
 export class Condition extends SharedObject {
   readonly #state: StateWord;
-  readonly #token: number;
 
   /** Makes a small segment of its own, for up to 64 threads. */
   constructor(placement: Placement = alonePlacement(conditionLayout)) {
     super(conditionLayout.kind, placement);
-    this.#token = placement.token;
     this.#state = new StateWord(placement.words, state, taskGate, this.platform);
   }
 
@@ -192,7 +190,7 @@ export class Condition extends SharedObject {
 
   #release(lock: ExclusiveLock): void {
     lock.unlock();
-    if (lock.core.owner() !== this.#token) return;
+    if (lock.core.owner() !== lock.token) return;
     lock.lock();
     throw new HeddleError(
       'ERR_HEDDLE_RELOCK',

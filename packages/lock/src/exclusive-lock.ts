@@ -31,6 +31,8 @@ export interface LockOptions {
 export abstract class ExclusiveLock<Core extends Lock = Lock> extends SharedObject {
   /** For structures of this package that work on the lock itself. */
   readonly core: Core;
+  /** What stands for this thread in the words of the lock: another number in each segment. */
+  readonly token: number;
   /** The core, or what counts or checks in front of it. */
   #front: Lock;
   #counted: CountedLock | undefined;
@@ -41,6 +43,7 @@ export abstract class ExclusiveLock<Core extends Lock = Lock> extends SharedObje
   protected constructor(placement: Placement, core: Core, queueIndex = 0) {
     super(core.kind, placement);
     this.core = core;
+    this.token = placement.token;
     this.#front = core;
     this.#words = placement.words;
     this.#queueIndex = queueIndex;

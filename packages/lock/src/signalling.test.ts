@@ -7,6 +7,7 @@ import { Condition } from './condition.js';
 import { Segment } from './index.js';
 import { ManualResetEvent } from './manual-reset-event.js';
 import { Mutex } from './mutex.js';
+import { mutexLayout } from './mutex.layout.js';
 import { Once } from './once.js';
 import { Semaphore } from './semaphore.js';
 import type { SharedObject } from './shared-object.js';
@@ -507,6 +508,27 @@ describe('condition', () => {
     recursive.unlock();
     expect(other.wait(recursive, { timeout: 1 })).toBe('timed-out');
     recursive.unlock();
+  });
+
+  test('it may stand in another segment than the lock, where threads have other tokens', () => {
+    using condition = new Condition();
+    const words = new Int32Array(new SharedArrayBuffer(mutexLayout.byteLength));
+    // Another thread, whose token in the segment of the lock is that of this one in the condition's.
+    const { token } = condition.segment!.thread;
+    const theirs = Mutex.over(words, { token });
+    const mutex = Mutex.over(words, { token: token + 1 });
+    const { lock, unlock } = mutex;
+    mutex.lock();
+    mutex.unlock = () => {
+      unlock.call(mutex);
+      theirs.lock();
+    };
+    mutex.lock = () => {
+      theirs.unlock();
+      return lock.call(mutex);
+    };
+    expect(condition.wait(mutex, { timeout: 0 })).toBe('timed-out');
+    expect(mutex.locked).toBe(true);
   });
 
   test('waitUntil looks again, and ends when the time is up', () => {
