@@ -1,6 +1,8 @@
 import { AutoResetEvent } from './auto-reset-event.js';
 import { Barrier } from './barrier.js';
 import { Condition, type ConditionOutcome } from './condition.js';
+import { exclusionClass } from './exclusion-kinds.test-worker.js';
+import type { ExclusiveLock } from './exclusive-lock.js';
 import type { LockOutcome } from './lock.js';
 import { ManualResetEvent } from './manual-reset-event.js';
 import { ALL, type Mortal, PHASE, runMortal, TELL } from './mortal.test-worker.js';
@@ -10,7 +12,7 @@ import { RwLock } from './rw-lock.js';
 import { Semaphore } from './semaphore.js';
 import { SeqLock } from './seq-lock.js';
 
-/** Of read-write locks and conditions: what the threads did in all, and how many were told of a death. */
+/** Of what excludes, and of conditions: what the threads did in all, and how many were told of a death. */
 export const WORK = { total: ALL.first, informed: ALL.first + 1 } as const;
 /** Of semaphores. */
 export const PERMITS = { inside: ALL.first, issued: ALL.first + 1 } as const;
@@ -35,35 +37,50 @@ function timedOften(attempt: (options: { timeout: number }) => void): void {
   }
 }
 
-/** Writes now and then, and reads: the total is what the rows say, but for what a death leaves. */
-function readAndWrite(mortal: Mortal): void {
+/** The total is what the rows say, but for what a death leaves. */
+function check(mortal: Mortal, outcome: LockOutcome): void {
+  if (outcome === 'acquired' && mortal.told[WORK.total] !== mortal.sum(TELL.own)) {
+    throw new Error('Half a change is to be seen');
+  }
+}
+
+/** One section under a lock, in which it puts in order what a death left. */
+function change(mortal: Mortal, lock: ExclusiveLock): void {
   const { told } = mortal;
+  mortal.phase(PHASE.asking);
+  const outcome = lock.lock();
+  if (outcome === 'owner-died') told[WORK.informed] = told[WORK.informed]! + 1;
+  mortal.phase(PHASE.holding);
+  check(mortal, outcome);
+  if (outcome === 'owner-died') {
+    told[WORK.total] = mortal.sum(TELL.own);
+    lock.markConsistent();
+  }
+  mortal.count(TELL.own);
+  told[WORK.total] = told[WORK.total]! + 1;
+  mortal.phase(PHASE.leaving);
+  lock.unlock();
+  mortal.phase(PHASE.idle);
+  mortal.did();
+}
+
+function exclude(mortal: Mortal): void {
+  const [handle] = mortal.handles;
+  const lock = exclusionClass(handle!.heddle).from(handle!);
+  while (!mortal.stopped) change(mortal, lock);
+}
+
+/** Writes now and then, and reads. */
+function readAndWrite(mortal: Mortal): void {
   const { read, write } = RwLock.from(mortal.handles[0]!);
-  const check = (outcome: LockOutcome) => {
-    if (outcome === 'acquired' && told[WORK.total] !== mortal.sum(TELL.own)) {
-      throw new Error('Half a change is to be seen');
+  for (let round = mortal.row; !mortal.stopped; round++) {
+    if (round % 4 === 0) {
+      change(mortal, write);
+      continue;
     }
-  };
-  for (let round = 0; !mortal.stopped; round++) {
-    if ((round + mortal.row) % 4 === 0) {
-      mortal.phase(PHASE.asking);
-      const outcome = write.lock();
-      if (outcome === 'owner-died') told[WORK.informed] = told[WORK.informed]! + 1;
-      mortal.phase(PHASE.holding);
-      check(outcome);
-      if (outcome === 'owner-died') {
-        told[WORK.total] = mortal.sum(TELL.own);
-        write.markConsistent();
-      }
-      mortal.count(TELL.own);
-      told[WORK.total] = told[WORK.total]! + 1;
-      mortal.phase(PHASE.leaving);
-      write.unlock();
-    } else {
-      mortal.phase(PHASE.reading);
-      check(read.lock());
-      read.unlock();
-    }
+    mortal.phase(PHASE.reading);
+    check(mortal, read.lock());
+    read.unlock();
     mortal.phase(PHASE.idle);
     mortal.did();
   }
@@ -256,6 +273,7 @@ function storm({ told, handles }: Mortal): void {
 
 // Without `await` at the top: Node 20 aborts where a thread is terminated while it evaluates such a module.
 runMortal({
+  exclude,
   readAndWrite,
   readAndUpdate,
   acquireAndRelease,

@@ -4,6 +4,8 @@ import { AutoResetEvent } from './auto-reset-event.js';
 import { Barrier } from './barrier.js';
 import { Condition } from './condition.js';
 import { DOORS, PERMITS, produced, ROUNDS, RUNS, WORK } from './deaths-threads.test-worker.js';
+import { EXCLUSION_KINDS } from './exclusion-kinds.test-worker.js';
+import type { ExclusiveLock } from './exclusive-lock.js';
 import { Segment } from './index.js';
 import { ManualResetEvent } from './manual-reset-event.js';
 import { PHASE, TELL } from './mortal.test-worker.js';
@@ -45,20 +47,39 @@ function expectOneForEach(deaths: readonly Death[], count: number, mortals: Mort
   expect(count, mortals.picture()).toBeLessThanOrEqual(certain + deaths.filter(isDoubtful).length);
 }
 
+/** Every section counts, whatever dies around it, and each death of an owner is told once. */
+async function countSections(
+  object: SharedObject,
+  lock: ExclusiveLock,
+  job: string,
+  seed: number,
+): Promise<void> {
+  const mortals = new Mortals([object], many(job), seed);
+  mortals.start();
+  await mortals.killAtRandom(KILLS);
+  await mortals.stop();
+  const outcome = lock.tryLock();
+  expect(outcome, mortals.picture()).not.toBeNull();
+  if (outcome === 'acquired') expect(mortals.get(WORK.total)).toBe(mortals.sum(TELL.own));
+  const informed = mortals.get(WORK.informed) + (outcome === 'owner-died' ? 1 : 0);
+  expectOneForEach(mortals.deaths, informed, mortals);
+  lock.markConsistent();
+  lock.unlock();
+}
+
+test.each(EXCLUSION_KINDS.filter(({ skips }) => !skips.otherThreads))(
+  'killed owners and waiters of a $kind: every section counts, and each death is told once (LK-06)',
+  ({ Class }) =>
+    forAMinute((seed) => {
+      const lock = made(new Class());
+      return countSections(lock, lock, 'exclude', seed);
+    }),
+);
+
 test('killed readers and writers: every write counts, each death is told once, readers hold up nobody (LK-06, LK-08)', () =>
-  forAMinute(async (seed) => {
+  forAMinute((seed) => {
     const lock = made(new RwLock());
-    const mortals = new Mortals([lock], many('readAndWrite'), seed);
-    mortals.start();
-    await mortals.killAtRandom(KILLS);
-    await mortals.stop();
-    const outcome = lock.write.tryLock();
-    expect(outcome, mortals.picture()).not.toBeNull();
-    if (outcome === 'acquired') expect(mortals.get(WORK.total)).toBe(mortals.sum(TELL.own));
-    const informed = mortals.get(WORK.informed) + (outcome === 'owner-died' ? 1 : 0);
-    expectOneForEach(mortals.deaths, informed, mortals);
-    lock.write.markConsistent();
-    lock.write.unlock();
+    return countSections(lock, lock.write, 'readAndWrite', seed);
   }));
 
 test('writers of a sequence lock that are killed in the middle: no read is torn, no write is lost (LK-06)', () =>

@@ -1,12 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { exclusionClass } from './exclusion-kinds.test-worker.js';
 import type { ExclusiveLock } from './exclusive-lock.js';
-import type { LockOutcome } from './lock.js';
 import type { LockHandle } from './placement.js';
 
-/** Words that the threads of a test share, beside the locks. `done` has a word for each thread. */
-export const DATA = { first: 0, second: 1, stop: 2, repaired: 3, done: 8 } as const;
-export const DATA_WORDS = 64;
+/** Words that the threads of a test share, beside the locks. */
+export const DATA = { first: 0, second: 1, stop: 2 } as const;
+export const DATA_WORDS = 3;
 
 /** What a thread of a test does. */
 export type Job =
@@ -59,13 +58,9 @@ function end(): void {
   parentPort!.postMessage('end');
 }
 
-/** Two plain words that differ only inside of a section: what a death leaves is seen and put right. */
-function section(words: Int32Array, outcome: LockOutcome, guard: { markConsistent(): void }): void {
-  if (outcome === 'owner-died') {
-    words[DATA.second] = words[DATA.first]!;
-    words[DATA.repaired] = words[DATA.repaired]! + 1;
-    guard.markConsistent();
-  } else if (words[DATA.first] !== words[DATA.second]) {
+/** Two plain words that differ only inside of a section. */
+function section(words: Int32Array): void {
+  if (words[DATA.first] !== words[DATA.second]) {
     throw new Error(`Two threads in one section: ${words[DATA.first]} and ${words[DATA.second]}`);
   }
   words[DATA.first] = words[DATA.first]! + 1;
@@ -81,28 +76,27 @@ async function count(
   for (let round = 0; round < rounds && Atomics.load(words, DATA.stop) === 0; round++) {
     const way = style === 'mixed' ? (round + index) % 4 : style === 'task' ? 3 : 0;
     if (way === 3) {
-      await lock.runAsync((guard) => section(words, guard.outcome, guard));
+      await lock.runAsync(() => section(words));
     } else {
-      const outcome = way === 0 ? lock.lock() : way === 1 ? tryOften(lock) : timedOften(lock);
-      section(words, outcome, lock);
+      if (way === 0) lock.lock();
+      else if (way === 1) tryOften(lock);
+      else timedOften(lock);
+      section(words);
       lock.unlock();
     }
-    words[DATA.done + index] = words[DATA.done + index]! + 1;
   }
 }
 
-function tryOften(lock: ExclusiveLock): LockOutcome {
-  for (let i = 0; i < 100; i++) {
-    const outcome = lock.tryLock();
-    if (outcome) return outcome;
-  }
-  return lock.lock();
+function tryOften(lock: ExclusiveLock): void {
+  for (let i = 0; i < 100; i++) if (lock.tryLock()) return;
+  lock.lock();
 }
 
-function timedOften(lock: ExclusiveLock): LockOutcome {
+function timedOften(lock: ExclusiveLock): void {
   for (;;) {
     try {
-      return lock.lock({ timeout: 0.05 });
+      lock.lock({ timeout: 0.05 });
+      return;
     } catch (error) {
       if ((error as { code?: string }).code !== 'ERR_HEDDLE_TIMED_OUT') throw error;
     }

@@ -103,32 +103,6 @@ describe.each(EXCLUSION_KINDS.filter(({ skips }) => !skips.otherThreads))(
         expect(outcomes.sort()).toEqual([...Array(3).fill('acquired'), ...Array(3).fill('owner-died')]);
       },
     );
-
-    test('kills at random leave the counts exact', async () => {
-      const kills = LONG ? 500 : 12;
-      const endless: Job = { do: 'count', rounds: 2 ** 31, style: 'blocking' };
-      const running = Array.from({ length: THREADS }, (_, i) => start(i, endless));
-      const sum = () => running.reduce((total, _, i) => total + words[DATA.done + i]!, 0);
-      for (let kill = 0; kill < kills; kill++) {
-        // Progress between kills, by the ones that are left too.
-        const before = sum();
-        while (sum() < before + 100) await new Promise<void>((resolve) => setImmediate(resolve));
-        const victim = (kill * 7919) % THREADS;
-        const { worker, ended } = running[victim]!;
-        await worker.terminate();
-        expect(await ended).toBeUndefined();
-        threads.delete(running[victim]!);
-        running[victim] = start(victim, endless);
-      }
-      Atomics.store(words, DATA.stop, 1);
-      expect(await Promise.all(running.map(({ ended }) => ended))).toEqual(Array(THREADS).fill(undefined));
-      const outcome = lock.tryLock();
-      expect(outcome).not.toBeNull();
-      // A death after the section, or in it, leaves a section that nobody has noted as done.
-      expect(words[DATA.first]!).toBeGreaterThanOrEqual(sum());
-      expect(words[DATA.first]!).toBeLessThanOrEqual(sum() + kills);
-      expect(words[DATA.repaired]!).toBeLessThanOrEqual(kills);
-    });
   },
 );
 
