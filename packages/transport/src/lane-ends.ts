@@ -64,7 +64,10 @@ export function endLanesTo(memory: ContextMemory, place: WorkerPlace): void {
 export function endLaneTo(memory: ContextMemory, lane: Lane, place: WorkerPlace): void {
   if (!leadsTo(lane, place) || !lane.entry.takeToClose(memory.isAlive)) return;
   // Between the look and the entry the lane may have come to lead elsewhere.
-  if (leadsTo(lane, place)) return endAsReceiver(memory, lane, place);
+  if (leadsTo(lane, place)) {
+    endAsReceiver(memory, lane, place);
+    return;
+  }
   lane.entry.reopen();
   // To one that was closed meanwhile, and whose closer found this thread at the lane.
   endOrphan(memory, lane);
