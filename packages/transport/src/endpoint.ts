@@ -38,7 +38,7 @@ export interface SendOptions extends Pick<WaitOptions, 'timeout'> {
 
 export interface SendAsyncOptions extends WaitAsyncOptions, Pick<SendOptions, 'completion'> {}
 
-const { SENT } = answers;
+const { SENT, LANE_CLOSED } = answers;
 const NOTHING = new Uint8Array(0);
 
 /**
@@ -132,12 +132,18 @@ export class Endpoint {
     const { corked } = this.#writer;
     const { length } = all;
     let sent = 0;
+    let answer: number = SENT;
     this.#writer.cork();
     try {
-      while (sent < length && this.#messages.write(id, all[sent]!, header, false) === SENT) sent++;
+      while (sent < length) {
+        answer = this.#messages.write(id, all[sent]!, header, false);
+        if (answer !== SENT) break;
+        sent++;
+      }
     } finally {
       if (!corked && !this.#writer.uncork()) this.#lane.throwClosed();
     }
+    if (sent === 0 && answer === LANE_CLOSED) this.#lane.throwClosed();
     return sent;
   }
 

@@ -114,6 +114,13 @@ describe('many messages at once', () => {
     expect(codeOf(() => endpoint.sendMany(1, [bytes(8)]))).toBe('ERR_HEDDLE_CLOSED');
   });
 
+  it('fail where the receiver is gone and there is no room, too', () => {
+    const { receiver, endpoint } = make();
+    while (endpoint.trySend(1, bytes(8)) === 'sent');
+    receiver.close();
+    expect(codeOf(() => endpoint.sendMany(1, [bytes(8), bytes(1000)]))).toBe('ERR_HEDDLE_CLOSED');
+  });
+
   it('wait behind asynchronous sends', async () => {
     const { receiver, endpoint } = make();
     while (endpoint.trySend(1, bytes(60)) === 'sent');
