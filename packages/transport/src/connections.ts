@@ -1,6 +1,7 @@
 import { deadlineAfter, type WaitAsyncOptions, type WaitOptions } from '@heddle/memory';
 import { assertAddress, type WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
+import { doAll } from './do-all.js';
 import { Endpoint, type EndpointOptions } from './endpoint.js';
 import type { WorkerPlace } from './lane-life.js';
 import { OutboundLane } from './outbound-lane.js';
@@ -54,7 +55,7 @@ export class Connections {
 
   /** Lets each endpoint tell once that its receiver is gone. @throws what the first of their callbacks threw. */
   report(): void {
-    this.#each((endpoint) => endpoint.report());
+    doAll(this.#endpoints, (endpoint) => endpoint.report());
   }
 
   /**
@@ -93,18 +94,6 @@ export class Connections {
 
   /** @throws what one of them threw, after all are closed. */
   close(): void {
-    this.#each((endpoint) => endpoint.close());
-  }
-
-  #each(act: (endpoint: Endpoint) => void): void {
-    const failures: unknown[] = [];
-    for (const endpoint of [...this.#endpoints]) {
-      try {
-        act(endpoint);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
+    doAll(this.#endpoints, (endpoint) => endpoint.close());
   }
 }

@@ -294,6 +294,9 @@ export class Context {
   /**
    * Ends this thread's use: waits, a second unless told otherwise, until what it sent was handled, closes its workers and
    * endpoints, and detaches. What is left then comes back as after a death.
+   *
+   * @throws (rejects) with HeddleError `ERR_HEDDLE_OUTSTANDING` while a message of a worker is being iterated over: then
+   *   nothing has changed. What functions of completions throw comes through, after everything is closed.
    */
   async close(options: CloseOptions = {}): Promise<void> {
     if (this.#uses === 0) return;
@@ -304,11 +307,15 @@ export class Context {
     this[Symbol.dispose]();
   }
 
-  /** The same without waiting. */
+  /** The same without waiting. Not from inside a handler. @throws as {@link close} does. */
   [Symbol.dispose](): void {
     if (this.#uses === 0) return;
-    this.#release();
-    this.segment.detach();
+    if (this.#uses === 1) this.#workers.assertOutside();
+    try {
+      this.#release();
+    } finally {
+      this.segment.detach();
+    }
   }
 
   #pools(): Mpool[] {
@@ -319,10 +326,13 @@ export class Context {
   #release(): void {
     if (--this.#uses > 0) return;
     contexts.delete(this.#key);
-    this.#workers.close();
-    this.#links.close();
-    this.#memory.flushPools();
-    forgetContextMemory(this.segment, this.name);
+    try {
+      this.#workers.close();
+    } finally {
+      this.#links.close();
+      this.#memory.flushPools();
+      forgetContextMemory(this.segment, this.name);
+    }
   }
 
   #assertOpen(): void {

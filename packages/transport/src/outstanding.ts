@@ -1,5 +1,6 @@
 import type { HeddleError } from '@heddle/memory';
 import type { Completion } from './completion.js';
+import { doAll } from './do-all.js';
 import type { OutboundLane } from './outbound-lane.js';
 import type { SlotPool } from './slot-pools.js';
 import { closedError } from './transport-errors.js';
@@ -70,15 +71,7 @@ export class Outstanding {
       else ended.push([asked, isDone(asked) ? undefined : notKnown()]);
     }
     this.#asked = left;
-    const failures: unknown[] = [];
-    for (const [{ completion }, error] of ended) {
-      try {
-        completion.ended(error);
-      } catch (failure) {
-        failures.push(failure);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
+    doAll(ended, ([{ completion }, error]) => completion.ended(error));
     return ended.length;
   }
 }

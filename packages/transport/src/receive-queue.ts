@@ -80,7 +80,8 @@ export class ReceiveQueue {
   /** Looks at all lanes: which lead here, and which end. Slow. */
   attend(): void {
     this.#attention = this.#row.attention;
-    const known = new Map(this.#lanes.all.map((inbound) => [inbound.lane.index, inbound]));
+    const going = this.#lanes.all.filter(({ ended }) => !ended);
+    const known = new Map(going.map((inbound) => [inbound.lane.index, inbound]));
     const lanes: InboundLane[] = [];
     for (let index = 0; index < this.#memory.shape.maxLanes; index++) {
       const { life } = this.#memory.lane(index);

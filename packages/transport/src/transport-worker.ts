@@ -220,7 +220,7 @@ export class TransportWorker {
    */
   close(): void {
     if (this.#receiver.closedHere) return;
-    this.#access.assertOutside();
+    this.assertOutside();
     const { token } = this.#memory;
     const owned = this.#row.isOpen(this.#place.generation) && this.#row.owner === token;
     if (owned) this.#access.close();
@@ -234,6 +234,11 @@ export class TransportWorker {
     }
     this.#onClose(this);
     this.#connections.close();
+  }
+
+  /** For the context. @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler. */
+  assertOutside(): void {
+    this.#access.assertOutside();
   }
 
   /** Waits until what its endpoints sent to other threads was handled, or cannot be, or the time is up. */

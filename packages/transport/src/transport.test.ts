@@ -1,6 +1,7 @@
 import { realPlatform, Segment } from '@heddle/memory';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
+import { Completion } from './completion.js';
 import { Context } from './context.js';
 import { type ContextOptions, planOf } from './context-options.js';
 import { Idle, type IdleStrategy } from './idle.js';
@@ -172,6 +173,22 @@ describe('active messages', () => {
     expect(receiver.progress()).toBe(0);
     expect(other.progress()).toBe(1);
     expect(got).toEqual([1000]);
+  });
+
+  it('whose handler throws at the last of a sender that has gone: its lane may lead here again', () => {
+    const { context, receiver, sender, endpoint } = make();
+    let handled = 0;
+    receiver.on(1, () => {
+      if (++handled === 1) throw new Error('from the handler');
+    });
+    endpoint.trySend(1, bytes(1));
+    endpoint.close();
+    expect(() => receiver.progress()).toThrow('from the handler');
+    const again = sender.connect(receiver.address);
+    for (let i = 0; i < 3; i++) again.trySend(1, bytes(1000));
+    while (receiver.progress() > 0);
+    expect(handled).toBe(4);
+    expect(context.usage().slots).toBe(0);
   });
 
   it('are over when their handler has returned', () => {
@@ -456,6 +473,41 @@ describe('closing', () => {
     expect(context.usage()).toMatchObject({ workers: 1, lanes: 0 });
     expect(codeOf(() => receiver.progress())).toBe('ERR_HEDDLE_CLOSED');
     receiver.close();
+  });
+
+  it('of the context is refused from inside a handler, and changes nothing', async () => {
+    const { context, receiver, endpoint } = make();
+    receiver.on(1, () => context[Symbol.dispose]());
+    endpoint.trySend(1);
+    expect(codeOf(() => receiver.progress())).toBe('ERR_HEDDLE_OUTSTANDING');
+    endpoint.trySend(2, bytes(1000));
+    for await (const message of receiver.messages()) {
+      expect(message.id).toBe(2);
+      await expect(context.close()).rejects.toMatchObject({ code: 'ERR_HEDDLE_OUTSTANDING' });
+      expect(message.data).toEqual(bytes(1000));
+      break;
+    }
+    expect(endpoint.trySend(3)).toBe('sent');
+    // A handler that waits for it has returned by then.
+    let closing: Promise<void> | undefined;
+    receiver.on(3, () => {
+      closing = context.close();
+    });
+    receiver.progress();
+    await closing;
+    expect(context.segment.attached).toBe(false);
+  });
+
+  it('of the context is done although the function of a completion throws', () => {
+    const { context, receiver, endpoint } = make();
+    receiver.on(1, () => {});
+    const completion = new Completion(() => {
+      throw new Error('from the completion');
+    });
+    endpoint.trySend(1, bytes(1), undefined, completion);
+    expect(() => context[Symbol.dispose]()).toThrow('from the completion');
+    expect(completion.failed).toBe(1);
+    expect(context.segment.attached).toBe(false);
   });
 
   it('of the receiver: is told from progress alone, and no wait sleeps through it', async () => {

@@ -1,6 +1,7 @@
 import { HeddleError } from '@heddle/memory';
 import { assertAddress, type WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
+import { doAll } from './do-all.js';
 import type { WorkerPlace } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
 import { closedError } from './transport-errors.js';
@@ -77,8 +78,14 @@ export class WorkerTable {
     await Promise.all([...this.#workers].map((worker) => worker.flushAll({ timeout })));
   }
 
+  /** @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler of one of them. */
+  assertOutside(): void {
+    for (const worker of this.#workers) worker.assertOutside();
+  }
+
+  /** @throws what one of them threw, after all are closed. */
   close(): void {
-    for (const worker of [...this.#workers]) worker.close();
+    doAll(this.#workers, (worker) => worker.close());
   }
 
   #worker(place: WorkerPlace, options: OpenOptions): TransportWorker {
