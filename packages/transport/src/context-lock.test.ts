@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { Segment } from '@heddle/memory';
+import { realPlatform, Segment } from '@heddle/memory';
 import { countingPlatform } from '@heddle/memory/counting';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Context } from './context.js';
@@ -95,6 +95,47 @@ describe('the lock of a context', () => {
     expect(next.threadMode).toBe('multi');
     expect(await secondThread(context)).toEqual(['undefined', 'acquired', 'single']);
   });
+
+  it.each(['spinlock', 'mutex'] as const)(
+    '%s is not waited for by a thread that must not block: it tries for a while, and nothing has changed (LC-03)',
+    async (mtType) => {
+      const segment = Segment.create({ platform: { ...realPlatform, canBlock: () => false } });
+      onTestFinished(() => segment.detach());
+      const context = make(mtType, { segment });
+      const worker = context.createWorker();
+      const before = context.usage();
+      const goOn = new Int32Array(new SharedArrayBuffer(4));
+      const thread = new Worker(
+        `const { parentPort, workerData } = require('node:worker_threads');
+         import(workerData.module).then(({ Context }) => {
+           const context = Context.attach(workerData.handle);
+           context.locked(() => {
+             parentPort.postMessage('inside');
+             Atomics.wait(workerData.goOn, 0, 0);
+           });
+           return context.close();
+         });`,
+        {
+          eval: true,
+          workerData: {
+            module: new URL('./index.js', import.meta.url).href,
+            handle: context.handle,
+            goOn,
+          },
+        },
+      );
+      const ended = once(thread, 'exit');
+      await once(thread, 'message');
+      for (const act of [() => context.createWorker(), () => worker.connect(worker.address)]) {
+        expect(act).toThrow(code('ERR_HEDDLE_MUST_NOT_BLOCK'));
+      }
+      expect(context.usage()).toEqual(before);
+      Atomics.store(goOn, 0, 1);
+      Atomics.notify(goOn, 0);
+      await ended;
+      expect(context.createWorker().connect(worker.address).trySend(1)).toBe('sent');
+    },
+  );
 
   it('is released when a section throws', () => {
     const context = make('mutex');

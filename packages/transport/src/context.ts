@@ -166,7 +166,8 @@ export class Context {
    * Makes a worker of this thread, which can receive.
    *
    * @throws HeddleError `ERR_HEDDLE_EXHAUSTED` where there are `maxWorkers` already, `ERR_HEDDLE_UNSUPPORTED` for a thread
-   *   mode that cannot be had, `ERR_HEDDLE_CLOSED` after `shutdown`.
+   *   mode that cannot be had, `ERR_HEDDLE_CLOSED` after `shutdown`; `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must
+   *   not block, where another one stays in a section of {@link locked} for more than some milliseconds.
    */
   createWorker(options: WorkerOptions = {}): TransportWorker {
     this.#assertOpen();
@@ -225,8 +226,8 @@ export class Context {
    * creating workers wait meanwhile. Sections of one thread may nest.
    *
    * @param section is told `'owner-died'` where the thread that had the lock last died in a section.
-   * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where the mtType lets no other thread share; what `section` throws. Cost,
-   *   in Atomics calls, where nobody else is in one: 2; mtType `worker-async` 6, `none` 0.
+   * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where the mtType lets no other thread share; `ERR_HEDDLE_MUST_NOT_BLOCK` on
+   *   a thread that must not block, after it tried for some milliseconds; what `section` throws. Cost, in Atomics calls, where nobody else is in one: 2; mtType `worker-async` 6, `none` 0.
    */
   locked<Result>(section: (outcome: LockOutcome) => Result): Result {
     this.#assertOpen();

@@ -105,7 +105,8 @@ export class TransportWorker {
    * Makes a way to another worker, or to this one.
    *
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where the worker is gone or this one closed, `ERR_HEDDLE_EXHAUSTED` where all
-   *   lanes are in use; TypeError where it is no address, RangeError where it is one of another context.
+   *   lanes are in use, `ERR_HEDDLE_MUST_NOT_BLOCK` as `context.locked` does; TypeError where it is no address, RangeError
+   *   where it is one of another context.
    */
   connect(address: WorkerAddress, options: EndpointOptions = {}): Endpoint {
     this.#receiver.assertOpen();
