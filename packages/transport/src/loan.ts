@@ -54,10 +54,10 @@ export class Loan {
     this.#descriptor = -1;
   }
 
-  /** Gives the slot back. Nothing happens where it was sent or cancelled already. */
+  /** Gives the slot back. Nothing happens where it was sent or cancelled already, or came back as this thread detached. */
   cancel(): void {
     if (this.#descriptor < 0) return;
-    this.#pool.put(this.#descriptor);
+    if (this.#memory.segment.attached) this.#pool.put(this.#descriptor);
     this.#descriptor = -1;
   }
 

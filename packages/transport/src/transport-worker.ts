@@ -177,7 +177,7 @@ export class TransportWorker {
 
   /** Ends the current or next `wait` of this worker, or turn of its `run`. From any thread that has opened it. */
   signal(): void {
-    this.#row.doorbell.signal();
+    if (!this.closed) this.#row.doorbell.signal();
   }
 
   /**

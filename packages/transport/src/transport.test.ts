@@ -561,6 +561,37 @@ describe('closing', () => {
     expect(outcomes).toEqual(['ERR_HEDDLE_CLOSED', 'ERR_HEDDLE_CLOSED', 'ERR_HEDDLE_CLOSED']);
   });
 
+  it('of the context ends a send that waits for room with a slot in hand', async () => {
+    const { context, endpoint } = make();
+    while (endpoint.trySend(1, bytes(8)) === 'sent');
+    const pending = endpoint.sendAsync(1, bytes(1000)).catch(({ code }) => code);
+    // It has its slot by then.
+    await new Promise(setImmediate);
+    expect(context.usage().slots).toBe(1);
+    context[Symbol.dispose]();
+    expect(await pending).toBe('ERR_HEDDLE_CLOSED');
+  });
+
+  it('of the context ends a send that waits for a slot, and a flush', async () => {
+    const { context, receiver, sender, endpoint } = make();
+    const loans = Array.from({ length: 8 }, () => endpoint.loan(1000)!);
+    const code = (promise: Promise<unknown>) => promise.catch((error) => error.code);
+    const pending = code(endpoint.sendAsync(1, bytes(1000)));
+    const behind = code(endpoint.sendAsync(1, bytes(8)));
+    const flushing = code(endpoint.flushAsync());
+    const waiting = code(sender.waitAsync());
+    const running = receiver.run();
+    await new Promise(setImmediate);
+    context[Symbol.dispose]();
+    expect(await pending).toBe('ERR_HEDDLE_CLOSED');
+    expect(await behind).toBe('ERR_HEDDLE_CLOSED');
+    // Nothing was sent.
+    expect(await flushing).toBe(undefined);
+    expect(await waiting).toBe('ERR_HEDDLE_CLOSED');
+    await running;
+    for (const loan of loans) loan.cancel();
+  });
+
   it('by shutdown: what was sent is read, then every call fails, and waits end (TR-11, LC-01)', async () => {
     const { context, receiver, sender, endpoint } = make();
     let got = 0;
@@ -822,6 +853,15 @@ describe('addresses and contexts', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(20));
     shared.set(addressToBytes(address));
     expect(addressFromBytes(shared)).toEqual(address);
+  });
+
+  it('of an earlier worker: its signal wakes nobody who is in its row now', () => {
+    const { context, receiver } = make();
+    receiver.close();
+    const next = context.createWorker();
+    expect(next.address.row).toBe(receiver.address.row);
+    receiver.signal();
+    expect(next.wait({ timeout: 0 })).toBe(false);
   });
 
   it('of an earlier worker in the same row lead nowhere', () => {

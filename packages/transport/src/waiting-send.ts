@@ -108,6 +108,8 @@ export class WaitingSend implements Attempt {
       await untilDone(new AttemptSteps(this));
     } catch (error) {
       this.#copy?.cancel();
+      // This thread has detached since: what is said of that is that the way is closed.
+      if (!memory.segment.attached) this.#way.assertOpen();
       throw error;
     } finally {
       lane.queue.leave(entry);
