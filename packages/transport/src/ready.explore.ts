@@ -9,6 +9,7 @@ import { workerRowAt, workerRowLayout } from './transport.layout.js';
 
 /** A receiver that looks at no lane unless the doorbell says that it is ready: the armed word and its bits. */
 
+const HINTED = { ...MEMORY, hints: ['lane.tail'] } as const;
 const BELL = workerRowAt(RECEIVER.row) + workerRowLayout.offsets.doorbell;
 /** Token of a sender that is no thread of the model. */
 const SENDER = 8;
@@ -41,7 +42,7 @@ const receiving =
     const ids: number[] = [];
     while (ids.length < count) {
       if (queue.needsAttention) queue.attend();
-      for (let i = 0; i < polls; i++) queue.poll((message) => ids.push(message.id), 8, true);
+      for (let i = 0; i < polls; i++) queue.poll((message) => ids.push(message.id), 8);
       if (ids.length < count && queue.arm()) {
         if (queue.needsAttention) memory.row(RECEIVER.row).doorbell.ring();
         else thread.atomics.wait(thread.words, BELL, Doorbell.SLEEPING);
@@ -58,7 +59,7 @@ const inOrder = (ids: unknown, count: number) =>
 export default [
   defineModel({
     name: 'ready: messages to a lane that nobody looks at, against a receiver that polls and sleeps (TR-12)',
-    ...MEMORY,
+    ...HINTED,
     init: open,
     threads: { sender: sending(2), receiver: receiving(2) },
     strayWakes: 1,
@@ -66,7 +67,7 @@ export default [
   }),
   defineModel({
     name: 'ready: a signal against the bit of a lane: neither is lost',
-    ...MEMORY,
+    ...HINTED,
     init: open,
     threads: {
       sender: sending(1),
@@ -77,7 +78,7 @@ export default [
   }),
   defineModel({
     name: 'ready: the sender dies between its record and the bit: recovery makes the receiver look at all lanes',
-    ...MEMORY,
+    ...HINTED,
     init: open,
     threads: { sender: sending(1), receiver: receiving(1) },
     killable: ['sender'],

@@ -77,6 +77,11 @@ export class ReceiveQueue {
     return this.#row.attention !== this.#attention;
   }
 
+  /** The same by a plain read: a hint, a late answer costs time. */
+  get mayNeedAttention(): boolean {
+    return this.#row.attentionHint !== this.#attention;
+  }
+
   /** Looks at all lanes: which lead here, and which end. Slow. */
   attend(): void {
     this.#attention = this.#row.attention;
@@ -113,10 +118,9 @@ export class ReceiveQueue {
   /**
    * Gives what is there to `handle`, up to `budget` messages. Returns how many.
    *
-   * @param exactly looks at the first lane by 1 load, not by a hint: for who has looked at nothing else by one.
    * What `handle` throws comes through; the message that it was given counts as handled.
    */
-  poll(handle: (message: MessageCursor) => void, budget: number, exactly = false): number {
+  poll(handle: (message: MessageCursor) => void, budget: number): number {
     const { hot } = this.#lanes;
     this.#warmReady();
     const count = hot.length;
@@ -126,7 +130,7 @@ export class ReceiveQueue {
     for (let i = 0; i < count && handled < budget; i++) {
       if (++this.#turn >= count) this.#turn = 0;
       const inbound = hot[this.#turn]!;
-      if (this.#mayHaveNews(inbound, exactly && i === 0)) {
+      if (mayHaveNews(inbound)) {
         inbound.vainLooks = 0;
         handled += this.#drain(inbound, handle, Math.min(LANE_SHARE, budget - handled));
         if (inbound.ended) ended = true;
@@ -137,12 +141,6 @@ export class ReceiveQueue {
     if (ended) this.#dropEnded();
     else if (idle && count > this.#lanes.hotLanes) this.#lanes.cool();
     return handled;
-  }
-
-  #mayHaveNews(inbound: InboundLane, exactly = false): boolean {
-    const { reader, ending } = inbound;
-    if (ending || reader.hasKnown) return true;
-    return exactly ? reader.look() : reader.mayHaveNews;
   }
 
   #drain(inbound: InboundLane, handle: (message: MessageCursor) => void, most: number): number {
@@ -211,7 +209,7 @@ export class ReceiveQueue {
     for (let i = 0; i < hot.length && !found; i++) {
       if (++this.#turn >= hot.length) this.#turn = 0;
       const inbound = hot[this.#turn]!;
-      if (!this.#mayHaveNews(inbound)) continue;
+      if (!mayHaveNews(inbound)) continue;
       if (!inbound.ended && (!this.#shared || inbound.enter(this.#place))) {
         if (inbound.reader.look()) found = inbound;
         else this.#leave(inbound);
@@ -277,4 +275,8 @@ export class ReceiveQueue {
     this.#lanes.reset(this.#lanes.all.filter((inbound) => !inbound.ended));
     this.#turn = 0;
   }
+}
+
+function mayHaveNews({ reader, ending }: InboundLane): boolean {
+  return ending || reader.mayHaveNews;
 }

@@ -25,8 +25,8 @@ import type { WorkerRow } from './worker-row.js';
 /** Looks between two for a signal, which a sleep would see. */
 const LOOKS_PER_SIGNAL = 64;
 
-/** While messages keep coming, only each so many-th look is also for lanes that came or went. */
-const STREAK = 8;
+/** Each so many-th `progress` looks by a load whether lanes came or went, the others by a hint. A power of two. */
+const PROGRESS_PER_LOAD = 8;
 
 /** What a receiver belongs to. */
 export interface ReceiverParts {
@@ -50,7 +50,6 @@ export class Receiver {
   readonly #row: WorkerRow;
   readonly #words: Int32Array;
   readonly #place: WorkerPlace;
-  readonly #shared: boolean;
   readonly #access: WorkerAccess;
   readonly #idle: IdleStrategy;
   readonly #connections: Connections;
@@ -61,14 +60,13 @@ export class Receiver {
   #closed = false;
   /** Receivers of endpoints may be gone, and that is not reported yet. */
   #mayReport = false;
-  #streak = 0;
+  #turn = 0;
 
   constructor({ memory, place, access, shared, idle, connections }: ReceiverParts) {
     this.#memory = memory;
     this.#row = memory.row(place.row);
     this.#words = memory.rowWords(place.row);
     this.#place = place;
-    this.#shared = shared;
     this.#access = access;
     this.#idle = idle === undefined ? Idle.adaptive() : assertIdle(idle);
     this.#connections = connections;
@@ -102,18 +100,10 @@ export class Receiver {
   }
 
   progress(handle: (message: MessageCursor) => void, budget: number): number {
-    const inStreak = this.#streak > 0;
     const passedOn = this.#stepIn();
     try {
-      if (passedOn || !inStreak || this.#mayReport || this.#ending) this.#look(passedOn);
-      const told = this.#connections.outstanding.tell();
-      let handled = this.queue.poll(handle, budget, inStreak);
-      if (handled === 0 && inStreak) {
-        this.#look(false);
-        handled = this.queue.poll(handle, budget);
-      }
-      this.#streak = handled === 0 || this.#shared ? 0 : inStreak ? this.#streak - 1 : STREAK;
-      return told + handled;
+      if (passedOn || this.#mayReport || this.#ending || this.#mayNeedAttention) this.#look(passedOn);
+      return this.#connections.outstanding.tell() + this.queue.poll(handle, budget);
     } finally {
       this.#access.leave();
     }
@@ -226,6 +216,11 @@ export class Receiver {
       this.#connections.report();
     }
     this.#assertGoesOn();
+  }
+
+  get #mayNeedAttention(): boolean {
+    this.#turn = (this.#turn + 1) & (PROGRESS_PER_LOAD - 1);
+    return this.#turn === 0 || this.queue.mayNeedAttention;
   }
 
   /** Lanes came or went: of this worker, of its endpoints, or the worker itself. */

@@ -80,6 +80,11 @@ export class WorkerRow {
     return this.#atomics.load(this.#words, attention);
   }
 
+  /** The same by a plain read: a hint. */
+  get attentionHint(): number {
+    return this.#words[attention]!;
+  }
+
   /** Asks the worker to look at all lanes, and wakes it. */
   callAttention(): void {
     this.#atomics.add(this.#words, attention, 1);
