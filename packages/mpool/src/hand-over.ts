@@ -1,7 +1,11 @@
 import { idOf } from '@heddle/memory';
-import { generationOfLease, idOfLease, LEASE, leaseWord, stateOfLease } from './lease.js';
-import { gotByOf, linkWord } from './link-word.js';
+import * as leases from './lease.js';
+import * as links from './link-word.js';
 import type { PoolWords } from './pool-words.js';
+
+// A name of this module costs nothing in compiled code, an imported one is looked up and checked at each use.
+const { generationOfLease, idOfLease, LEASE, leaseWord, stateOfLease } = leases;
+const { gotByOf, linkWord } = links;
 
 /** What came of giving a descriptor away: `gone` where the receiver is no more and the giver holds it still. */
 type HandOver = 'given' | 'not held' | 'gone';

@@ -11,11 +11,14 @@ import { type Audit, auditPool } from './audit.js';
 import { type Closed, type MpoolCloseOptions, NOTHING_LEFT } from './close-options.js';
 import { CloseSteps } from './close-steps.js';
 import { type PoolCounters, readCounters } from './counters.js';
-import { ENDED } from './ended-policy.js';
+import * as ended from './ended-policy.js';
 import type { Policy } from './policy.js';
 import { PoolThread, poolClosed } from './pool-thread.js';
 import { reportText } from './report.js';
 import type { SlotHooks } from './slot-hooks.js';
+
+// A name of this module costs nothing in compiled code, an imported one is looked up and checked at each use.
+const { ENDED } = ended;
 
 /** One thread's object over a pool: how its use begins and ends, and what can be seen of the pool meanwhile. */
 export abstract class OpenPool {

@@ -1,18 +1,24 @@
-import { NONE } from './descriptor.js';
+import * as descriptors from './descriptor.js';
 import { giveNow } from './give-now.js';
 import type { Growth } from './growth.js';
 import { Lane } from './lane.js';
 import { isWithoutLatch } from './latch.js';
-import { descriptorOfLease, generationBits, LEASE, leaseWord, stateOfLease } from './lease.js';
-import { holderHintOf } from './link-word.js';
+import * as leases from './lease.js';
+import * as links from './link-word.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { Policy, SlowCounts } from './policy.js';
-import { type PoolWords, SLEEPERS } from './pool-words.js';
+import type { PoolWords } from './pool-words.js';
+import * as poolWords from './pool-words.js';
 import type { Magazine } from './returns.js';
 import { Seat } from './seat.js';
 import type { Shard } from './shard.js';
 import { TurnEnd } from './turn-end.js';
 
+// A name of this module costs nothing in compiled code, an imported one is looked up and checked at each use.
+const { NONE } = descriptors;
+const { descriptorOfLease, generationBits, LEASE, leaseWord, stateOfLease } = leases;
+const { holderHintOf } = links;
+const { SLEEPERS } = poolWords;
 const { closed, closedHint, wakeup } = mpoolLayout.offsets;
 
 /** Bits of the largest descriptor. */
