@@ -9,12 +9,13 @@ import {
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
-import { type DescriptorFormat, NONE } from './descriptor.js';
+import type { DescriptorFormat } from './descriptor.js';
+import * as descriptors from './descriptor.js';
 import { GetSteps } from './get-steps.js';
-import { adopt, detach } from './hand-over.js';
+import * as handOver from './hand-over.js';
 import { holdingAll } from './holding-all.js';
 import { noteRefusal } from './late-refusals.js';
-import { generationOfLease, isOut } from './lease.js';
+import * as leases from './lease.js';
 import { Lease } from './lease-object.js';
 import { mpoolLayout } from './mpool.layout.js';
 import { OpenPool } from './open-pool.js';
@@ -26,6 +27,11 @@ import { makeGate } from './pool-users.js';
 import { refusal } from './refusal.js';
 import type { SlotHooks } from './slot-hooks.js';
 import type { SlotOffsets } from './slot-offsets.js';
+
+// A name of this module costs nothing in compiled code, an imported one is looked up and checked at each use.
+const { NONE } = descriptors;
+const { adopt, detach } = handOver;
+const { generationOfLease, isOut } = leases;
 
 /** Options of a pool in a segment of its own. */
 export type AloneOptions = Omit<MpoolOptions, 'name'> & Partial<Pick<MpoolOptions, 'name'>>;
@@ -357,13 +363,16 @@ export class Mpool extends OpenPool {
   /**
    * Makes this thread the holder of a descriptor that another one detached.
    *
+   * @returns what {@link offset} answers from now on.
    * @throws HeddleError `ERR_HEDDLE_NOT_HOLDER` where it was not detached, was sent to another thread, or was adopted
    *   already, `ERR_HEDDLE_STALE_DESCRIPTOR` where it came back because its sender died. Cost: 1 load, 1 CAS; where there
    *   are magazines 1 CAS more.
    */
-  adopt(descriptor: number): void {
+  adopt(descriptor: number): number {
     const { pool } = this.using();
-    if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor)) return;
+    if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor)) {
+      return this.#offsets.of(pool.format.slotOf(descriptor));
+    }
     throw this.#refusal(descriptor, 'adopt');
   }
 

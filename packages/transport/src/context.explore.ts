@@ -96,11 +96,12 @@ class ModelPool implements SlotPool {
     if (!this.#move(slot, held, LEASE.detached, this.#token)) throw stale();
   }
 
-  adopt(descriptor: number): void {
+  adopt(descriptor: number): number {
     const slot = descriptor & 1;
     const word = this.#load(slot);
     const given = word >>> 16 === descriptor >>> 1 && stateOf(word) === LEASE.detached;
     if (!given || !this.#move(slot, word, LEASE.held, this.#token)) throw stale();
+    return this.offset(descriptor);
   }
 
   isOut(descriptor: number): boolean {
@@ -252,7 +253,7 @@ const receivingOnce = (thread: SimulatedThread): void => {
       inbound.reader.begin(bodyBytesOf(inbound.space[at]!));
       const descriptor = inbound.space[at + SLOT_RECORD.descriptor]!;
       const size = inbound.space[at + SLOT_RECORD.size]!;
-      const there = memory.slots.adopt(size, descriptor);
+      const there = memory.slots.adopt(size, descriptor) >= 0;
       inbound.reader.noteAdopted();
       if (there) {
         thread.words[NOTES]!++;
@@ -420,7 +421,7 @@ export default [
     },
     threads: [0, 1].map(() => (thread: SimulatedThread) => {
       const { memory } = contextOf(thread);
-      const taken = memory.slots.adopt(0, 0);
+      const taken = memory.slots.adopt(0, 0) >= 0;
       if (taken) memory.slots.of(0).put(0);
       return taken;
     }),

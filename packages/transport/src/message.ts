@@ -100,9 +100,10 @@ export class MessageCursor implements Message {
     const { slots } = this.#memory;
     this.#slot = NO_SLOT;
     this.#size = size;
-    if (!slots.adopt(size, descriptor)) return false;
+    const byteOffset = slots.adopt(size, descriptor);
+    if (byteOffset < 0) return false;
     this.#slot = descriptor;
-    this.#byteOffset = slots.of(size).offset(descriptor) + this.#slotAt;
+    this.#byteOffset = byteOffset + this.#slotAt;
     return true;
   }
 

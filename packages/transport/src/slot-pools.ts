@@ -23,7 +23,8 @@ export interface SlotPool {
   offset(descriptor: number): number;
   isOut(descriptor: number): boolean;
   detach(descriptor: number): void;
-  adopt(descriptor: number): void;
+  /** Answers as `offset` does. */
+  adopt(descriptor: number): number;
   flush(): void;
 }
 
@@ -76,13 +77,12 @@ export class SlotPools {
     return pool;
   }
 
-  /** Makes a slot this thread's that was given away. Returns false where it is not there to be had any more. */
-  adopt(size: number, descriptor: number): boolean {
+  /** Makes a slot this thread's that was given away. Returns its offset, -1 where it is not there to be had any more. */
+  adopt(size: number, descriptor: number): number {
     try {
-      this.of(size).adopt(descriptor);
-      return true;
+      return this.of(size).adopt(descriptor);
     } catch (error) {
-      if (isStale(error)) return false;
+      if (isStale(error)) return -1;
       throw error;
     }
   }
@@ -92,7 +92,7 @@ export class SlotPools {
    * those who come after an adoption, do nothing.
    */
   takeBack(size: number, descriptor: number): void {
-    if (this.adopt(size, descriptor)) this.of(size).put(descriptor);
+    if (this.adopt(size, descriptor) >= 0) this.of(size).put(descriptor);
   }
 
   /** Sends puts off that this thread keeps back. */
