@@ -5,6 +5,8 @@ import { joinContext, MESSAGE, prepareContext, type SharedContext } from './thre
 
 /** How a thread sends and reads. */
 interface Manner {
+  /** Sends as many as there is room for, of a batch of copies. Else each by `trySend`, under one cork. */
+  sendMany?(endpoint: Endpoint, batch: readonly Uint8Array[]): number;
   /** Sends a message, unless there is no room. */
   trySend(endpoint: Endpoint, message: Uint8Array, memory: Uint8Array): boolean;
   /** The number in front. */
@@ -18,6 +20,9 @@ const copied: Manner = {
 
 /** With a view of the data made for each message, as most handlers do. */
 const viewed: Manner = { ...copied, read: ({ data }) => data[0]! };
+
+/** Batches by one call each. */
+const many: Manner = { ...copied, sendMany: (endpoint, batch) => endpoint.sendMany(MESSAGE, batch) };
 
 /** Written in place: of the data only the number, since the cost of the rest is the sender's own. */
 const loaned: Manner = {
@@ -34,7 +39,7 @@ const loaned: Manner = {
 
 /** A context with a worker for each of two threads. */
 function messages(
-  { trySend, read }: Manner,
+  { trySend, sendMany, read }: Manner,
   optionsFor: (parameters: LinkParameters) => ContextOptions = () => ({}),
 ): LinkKind<SharedContext> {
   return {
@@ -43,11 +48,20 @@ function messages(
       const { worker, memory, connect } = joinContext(shared, index);
       const endpoint = connect(1 - index);
       let sum = 0;
+      let batch: readonly Uint8Array[] = [];
       worker.on(MESSAGE, (received) => {
         sum = (sum + read(received)) | 0;
       });
       return {
         send(count) {
+          if (sendMany) {
+            if (batch.length !== count) batch = Array.from({ length: count }, () => message);
+            // What found no room once more, until the partner has taken what is there.
+            for (let sent = sendMany(endpoint, batch); sent < count; ) {
+              sent += sendMany(endpoint, batch.slice(sent));
+            }
+            return;
+          }
           if (count > 1) endpoint.cork();
           for (let i = 0; i < count; i++) {
             while (!trySend(endpoint, message, memory)) {
@@ -81,5 +95,6 @@ export const messageKinds = {
   'bare-lane': bareLane,
   copied: messages(copied, slotsFor),
   viewed: messages(viewed),
+  many: messages(many),
   loaned: messages(loaned, slotsForLoans),
 };

@@ -43,6 +43,7 @@ export function rate(messageBytes: number): Comparison {
       linked('message-view', 'viewed', 'pour', { messageBytes }),
       linked(`bare-lane-batch${BATCH}`, 'bare-lane', 'pour', batched),
       linked(`message-batch${BATCH}`, 'copied', 'pour', batched, target(5)),
+      linked(`send-many-batch${BATCH}`, 'many', 'pour', batched, target(5)),
       ucx('ucp-am', { test: 'ucp_am_bw', messageBytes }),
     ],
   };
