@@ -374,6 +374,8 @@ describe('thread modes', () => {
     shared.close();
     worker.progress();
     expect(reports).toMatchObject([{ unread: 1 }]);
+    // The lane of the thread that died may be recovered after the worker is.
+    await until(worker, () => context.usage().lanes === 0);
     expect(context.usage()).toEqual({ workers: 1, lanes: 0, slots: 0 });
   });
 
