@@ -1,5 +1,7 @@
-import { realPlatform } from '@heddle/memory';
+import { type Platform, realPlatform } from '@heddle/memory';
 import { expect, test } from 'vitest';
+import { Mutex } from './mutex.js';
+import { mutexLayout } from './mutex.layout.js';
 import { TaskQueue } from './task-queue.js';
 
 const words = () => new Int32Array(new SharedArrayBuffer(128));
@@ -31,4 +33,27 @@ test('queues over one word are one, and are forgotten when nobody uses them', as
     expect(TaskQueue.over(shared, 1)).not.toBe(queue);
   });
   expect(TaskQueue.over(shared)).not.toBe(queue);
+});
+
+test('a task that waits keeps the event loop alive, at the gate and for its turn, unless it is asked not to', async () => {
+  let held = 0;
+  const platform: Platform = {
+    ...realPlatform,
+    keepAlive() {
+      held++;
+      return () => held--;
+    },
+  };
+  const shared = new Int32Array(new SharedArrayBuffer(mutexLayout.byteLength));
+  const theirs = Mutex.over(shared, { token: 2 });
+  const mine = Mutex.over(shared, { token: 1, platform });
+  for (const ref of [false, true]) {
+    theirs.lock();
+    const tasks = [1, 2].map(() => mine.runAsync(() => {}, { ref }));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(held).toBe(ref ? 2 : 0);
+    theirs.unlock();
+    await Promise.all(tasks);
+    expect(held).toBe(0);
+  }
 });
