@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { Context, type Endpoint, type Lease, type Loan, type TransportWorker } from '@heddle/transport';
+import { Context, type Endpoint, Idle, type Lease, type Loan, type TransportWorker } from '@heddle/transport';
 import {
   type Answer,
   type Block,
@@ -52,8 +52,10 @@ export class HeddleCourier implements Courier {
       // Each block under way, its output, and of each worker the block that it is about to give back.
       slots: 2 * window + workers,
       maxWorkers: workers + 1,
+      // This thread's event loop turns, so it sees deaths by itself.
+      janitor: false,
     });
-    this.#main = this.#context.createWorker({ name: 'main' });
+    this.#main = this.#context.createWorker({ name: 'main', idle: Idle.park() });
     this.#main.on(MESSAGE.answer, (message) => {
       const [sequence, crc] = readHeader(message);
       const lease = message.byteLength > 0 ? message.keep() : undefined;

@@ -1,11 +1,12 @@
 import { workerData } from 'node:worker_threads';
-import { Context } from '@heddle/transport';
+import { Context, Idle } from '@heddle/transport';
 import { type HeddleWorkerData, headerOf, MESSAGE, readHeader } from './heddle-messages.js';
 import { runJob } from './job.js';
 
 const { heddle, main, job } = workerData as HeddleWorkerData;
 const context = Context.attach(heddle);
-const worker = context.createWorker();
+// There are more threads than cores: whoever polls takes one from who works.
+const worker = context.createWorker({ idle: Idle.park() });
 const answers = worker.connect(main);
 let ended = false;
 
