@@ -9,9 +9,17 @@ export const ROW_WORDS = 8;
 
 /**
  * Where a thread is, as it notes itself. Dead in `holding` it had what it asked for, in `idle` it had not; in `asking`
- * and `leaving` nobody can tell.
+ * and `leaving` nobody can tell. In `loading` it has not begun.
  */
-export const PHASE = { idle: 0, asking: 1, holding: 2, leaving: 3, reading: 4, broken: 5 } as const;
+export const PHASE = {
+  idle: 0,
+  asking: 1,
+  holding: 2,
+  leaving: 3,
+  reading: 4,
+  broken: 5,
+  loading: 6,
+} as const;
 
 export interface MortalData {
   readonly mortal: string;
@@ -70,5 +78,8 @@ export class Mortal {
 /** Runs the job that this thread was started for, if it is one. */
 export function runMortal(jobs: Record<string, (mortal: Mortal) => void>): void {
   const data = workerData as MortalData | undefined;
-  if (data?.mortal !== undefined) jobs[data.mortal]!(new Mortal(data));
+  if (data?.mortal === undefined) return;
+  const mortal = new Mortal(data);
+  if (data.row > 0) mortal.phase(PHASE.idle);
+  jobs[data.mortal]!(mortal);
 }

@@ -108,7 +108,6 @@ export class Mortals {
 
   /** Another thread takes the row of one that was killed. */
   replace(row: number): void {
-    this.set(TELL.phase, PHASE.idle, row);
     this.#start(row);
   }
 
@@ -128,7 +127,10 @@ export class Mortals {
       // Progress between kills, by the ones that are left too.
       const enough = this.sum(TELL.done) + this.random(200);
       await this.until('work goes on between the kills', () => this.sum(TELL.done) >= enough);
-      const death = await this.kill(this.randomRow());
+      const row = this.randomRow();
+      // One that is killed while the engine loads its files leaves them open: after a thousand no more can be opened.
+      await this.until('who is to be killed has begun', () => this.get(TELL.phase, row) !== PHASE.loading);
+      const death = await this.kill(row);
       settle?.(death);
       this.replace(death.row);
       if (kill === kills >> 1) await this.calm();
@@ -167,6 +169,7 @@ export class Mortals {
   }
 
   #start(row: number): void {
+    this.set(TELL.phase, PHASE.loading, row);
     this.#members[row] = this.#spawn(this.#jobs[row - 1]!, row);
   }
 
