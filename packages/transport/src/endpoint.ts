@@ -211,10 +211,7 @@ export class Endpoint {
    */
   async loanAsync(byteLength: number, options: WaitAsyncOptions = {}): Promise<Loan> {
     const size = this.#sizeFor(byteLength);
-    const check = () => {
-      this.assertOpen();
-      if (this.#writer.closed) this.#lane.throwClosed();
-    };
+    const check = () => this.assertMaySend();
     const descriptor = await this.#memory.slots.of(size).getAsync({ ...options, check });
     return new Loan(this.#memory, size, descriptor, byteLength);
   }
@@ -298,6 +295,12 @@ export class Endpoint {
     if (this.#lane.left) this.#lane.throwClosed();
   }
 
+  /** The same, where the receiver may be gone and this side not have noticed: for who waits for a slot. 1 load. */
+  assertMaySend(): void {
+    this.assertOpen();
+    if (this.#writer.closed) this.#lane.throwClosed();
+  }
+
   /** What `trySend` answers without a try. @throws as that does for bad arguments. */
   #refuse(id: number, data: MessageData, header: Uint8Array): SendStatus {
     this.#messages.check(id, data, header);
@@ -326,6 +329,7 @@ export class Endpoint {
       lane: this.#lane,
       messages: this.#messages,
       assertOpen: () => this.assertOpen(),
+      assertMaySend: () => this.assertMaySend(),
     };
     return new WaitingSend(way, data, header, completion !== undefined, (now) =>
       completion

@@ -126,7 +126,7 @@ const throughTheQueue = (thread: SimulatedThread): string => {
   const { memory } = contextOf(thread);
   const lane = OutboundLane.open(memory, ADDRESS, SENDER);
   const { messages, queue, writer } = lane;
-  const way = { memory, lane, messages, assertOpen: () => {} };
+  const way = { memory, lane, messages, assertOpen: () => {}, assertMaySend: () => {} };
   const waiting = (id: number, data: MessageData) => {
     const write = (now: MessageData) => statusOf(messages.write(id, now, nothing, false));
     return { entry: {}, send: new WaitingSend(way, data, nothing, false, write) };

@@ -20,6 +20,8 @@ export interface Way {
   readonly messages: MessageWriter;
   /** @throws HeddleError `ERR_HEDDLE_CLOSED`. */
   assertOpen(): void;
+  /** The same, by a look at the lane: ends a wait for a slot when nothing can be sent any more. */
+  assertMaySend(): void;
 }
 
 /**
@@ -72,7 +74,7 @@ export class WaitingSend implements Attempt {
     try {
       const size = this.#sizeNeeded;
       if (size >= 0) {
-        const descriptor = memory.slots.of(size).get({ timeout: leftMs(), check: this.#check });
+        const descriptor = memory.slots.of(size).get({ timeout: leftMs(), check: this.#way.assertMaySend });
         this.#copy = messages.fill(size, descriptor, this.#data as Uint8Array);
       }
       const done = runBlocking(new AttemptSteps(this), lane.lane.words, platform, leftMs());
@@ -102,7 +104,9 @@ export class WaitingSend implements Attempt {
       this.#way.assertOpen();
       const size = this.#sizeNeeded;
       if (size >= 0) {
-        const descriptor = await memory.slots.of(size).getAsync({ ...left(), check: this.#check });
+        const descriptor = await memory.slots
+          .of(size)
+          .getAsync({ ...left(), check: this.#way.assertMaySend });
         this.#copy = messages.fill(size, descriptor, this.#data as Uint8Array);
       }
       await untilDone(new AttemptSteps(this));
@@ -115,13 +119,6 @@ export class WaitingSend implements Attempt {
       lane.queue.leave(entry);
     }
   }
-
-  /** Ends a wait for a slot when nothing can be sent any more. */
-  readonly #check = (): void => {
-    const { lane } = this.#way;
-    this.#way.assertOpen();
-    if (lane.writer.closed) lane.throwClosed();
-  };
 
   /** Size of the slot that has to be had first, -1 for none. */
   get #sizeNeeded(): number {
