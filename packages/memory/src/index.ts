@@ -1,5 +1,6 @@
 export type { WaitAsyncOptions } from './async-wait.js';
 export { runAsync } from './async-wait.js';
+export { copyBytes } from './copy-bytes.js';
 export type { StructureInfo, StructureOptions } from './directory.js';
 export { ERROR_CODES, type ErrorCode, HeddleError } from './errors.js';
 export type { Lifeline } from './janitor-link.js';

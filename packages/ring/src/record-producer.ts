@@ -1,4 +1,5 @@
 import {
+  copyBytes,
   DEFAULT_SPINS,
   HeddleError,
   type Platform,
@@ -258,7 +259,7 @@ export abstract class RecordProducer {
     const skew = this.#fittingSkew(byteLength, skewFor(bytes));
     const at = this.reserve(byteLength, skew);
     if (at < 0) return false;
-    if (byteLength > 0) this.memory.set(bytes, at * 4 + HEADER_BYTES + skew);
+    if (byteLength > 0) copyBytes(this.memory, bytes, at * 4 + HEADER_BYTES + skew);
     this.publish(at, byteLength, skew, tag);
     return true;
   }

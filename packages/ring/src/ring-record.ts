@@ -1,3 +1,4 @@
+import { copyBytes } from '@heddle/memory';
 import { HEADER_BYTES } from './record.layout.js';
 
 /**
@@ -64,7 +65,7 @@ export class RecordCursor implements RingRecord {
         `A record of ${this.byteLength} bytes does not fit ${target.byteLength} bytes from ${at} on`,
       );
     }
-    target.set(this.bytes, at);
+    copyBytes(target, this.bytes, at);
     return this.byteLength;
   }
 }

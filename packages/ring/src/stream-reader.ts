@@ -1,4 +1,5 @@
 import {
+  copyBytes,
   DEFAULT_SPINS,
   HeddleError,
   type Platform,
@@ -146,8 +147,8 @@ export class StreamReader {
     this.#end.begin(next);
     const at = (position >>> 2) & (this.#memory.byteLength - 1);
     const toEnd = Math.min(count, this.#memory.byteLength - at);
-    target.set(this.#memory.subarray(at, at + toEnd), 0);
-    if (toEnd < count) target.set(this.#memory.subarray(0, count - toEnd), toEnd);
+    copyBytes(target, this.#memory.subarray(at, at + toEnd));
+    if (toEnd < count) copyBytes(target, this.#memory.subarray(0, count - toEnd), toEnd);
     this.#end.position = next;
     this.#end.release();
     return count;

@@ -1,4 +1,5 @@
 import {
+  copyBytes,
   DEFAULT_SPINS,
   HeddleError,
   type Platform,
@@ -140,10 +141,10 @@ export class StreamWriter {
     const at = (position >>> 2) & (this.#memory.byteLength - 1);
     const toEnd = this.#memory.byteLength - at;
     if (count <= toEnd) {
-      this.#memory.set(count === bytes.byteLength ? bytes : bytes.subarray(from, from + count), at);
+      copyBytes(this.#memory, count === bytes.byteLength ? bytes : bytes.subarray(from, from + count), at);
     } else {
-      this.#memory.set(bytes.subarray(from, from + toEnd), at);
-      this.#memory.set(bytes.subarray(from + toEnd, from + count), 0);
+      copyBytes(this.#memory, bytes.subarray(from, from + toEnd), at);
+      copyBytes(this.#memory, bytes.subarray(from + toEnd, from + count));
     }
     this.#end.position = (position + count * BYTE) | 0;
     this.#end.publish();

@@ -1,4 +1,4 @@
-import { HeddleError } from '@heddle/memory';
+import { copyBytes, HeddleError } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
 import type { ContextMemory, Lane } from './context-memory.js';
 import { noteKept } from './kept-note.js';
@@ -160,7 +160,7 @@ export class MessageCursor implements Message {
         `Data of ${this.#byteLength} bytes does not fit ${target.byteLength} bytes from ${at} on`,
       );
     }
-    target.set(this.data, at);
+    copyBytes(target, this.data, at);
     return this.#byteLength;
   }
 

@@ -17,16 +17,22 @@ export function copies(): Comparison[] {
     ['1MiB', 1024 * KIB],
   ] as const;
   return sizes.flatMap(([size, byteLength]) => [
-    copy(`copy-in-${size}`, `set() from private into shared memory, ${size}`, 'privateToShared', byteLength),
-    copy(`copy-out-${size}`, `set() from shared into private memory, ${size}`, 'sharedToPrivate', byteLength),
+    copy('in', size, `from private into shared memory, ${size}`, 'privateToShared', byteLength),
+    copy('out', size, `from shared into private memory, ${size}`, 'sharedToPrivate', byteLength),
   ]);
 }
 
 /**
  * Across the border of shared memory at each pair of offsets. The first is divided by the same copy within private
- * memory, the others by the first: what the border costs, and what the offsets do.
+ * memory, the others by the first: what the border costs, what the offsets do, and what `copyBytes` saves.
  */
-function copy(name: string, title: string, workload: string, byteLength: number): Comparison {
+function copy(
+  direction: 'in' | 'out',
+  size: string,
+  title: string,
+  workload: string,
+  byteLength: number,
+): Comparison {
   const variant = (kind: string, used: string, offset: (typeof offsets)[number]) => {
     const [label, sourceOffset, targetOffset] = offset;
     const parameters = { byteLength, sourceOffset, targetOffset };
@@ -36,9 +42,11 @@ function copy(name: string, title: string, workload: string, byteLength: number)
       bytesPerOperation: byteLength,
     };
   };
+  const copyBytes = direction === 'in' ? 'copyBytesIn' : 'copyBytesOut';
+  const againstFirst = { against: 'shared-0-to-0' };
   return {
-    name,
-    title: `${title}, by offsets modulo 8`,
+    name: `copy-${direction}-${size}`,
+    title: `set() and copyBytes() ${title}, by offsets modulo 8`,
     metric: 'bandwidth',
     operation: 'copy',
     baseline: 'private-0-to-0',
@@ -47,9 +55,9 @@ function copy(name: string, title: string, workload: string, byteLength: number)
       variant('private', 'privateToPrivate', offsets[0]),
       variant('private', 'privateToPrivate', offsets[2]),
       variant('shared', workload, offsets[0]),
-      ...offsets
-        .slice(1)
-        .map((offset) => ({ ...variant('shared', workload, offset), against: 'shared-0-to-0' })),
+      ...offsets.slice(1).map((offset) => ({ ...variant('shared', workload, offset), ...againstFirst })),
+      { ...variant('copyBytes', copyBytes, offsets[0]), ...againstFirst },
+      { ...variant('copyBytes', copyBytes, offsets[2]), ...againstFirst },
     ],
   };
 }

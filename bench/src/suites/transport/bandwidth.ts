@@ -14,19 +14,21 @@ export function bandwidth(messageBytes: number, name: string): Comparison {
     prepare: preparePorts,
     ...bytes,
   });
+  const alone = (variant: string, workload: string): ThreadVariant => ({
+    name: variant,
+    module: new URL('./copy.worker.js', import.meta.url),
+    threads: [{ workload, parameters }],
+    ...bytes,
+  });
   return {
     name: `bandwidth-${name}`,
-    title: `${name} after each other to a thread that polls; of "copy", into shared memory without a receiver`,
+    title: `${name} after each other to a thread that polls; of "copy" and "set", into shared memory without a receiver`,
     metric: 'bandwidth',
     operation: 'message',
     baseline: 'copy',
     variants: [
-      {
-        name: 'copy',
-        module: new URL('./copy.worker.js', import.meta.url),
-        threads: [{ workload: 'copyIn', parameters }],
-        ...bytes,
-      },
+      alone('copy', 'copyIn'),
+      alone('set', 'setIn'),
       linked('message', 'copied', 'pour', { messageBytes }, { atLeast: 1.2, against: 'ucp-am' }),
       ucx('ucp-am', { test: 'ucp_am_bw', messageBytes }),
       posted('post-message', 'postClones'),
