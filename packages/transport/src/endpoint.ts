@@ -136,6 +136,8 @@ export class Endpoint {
     this.#writer.cork();
     try {
       while (sent < length) {
+        sent = this.#messages.writeManyInline(id, all, header, sent);
+        if (sent === length) break;
         answer = this.#messages.write(id, all[sent]!, header, false);
         if (answer !== SENT) break;
         sent++;

@@ -58,6 +58,35 @@ describe('TR-04: the end of a lane', () => {
   );
 });
 
+describe('TR-04: the end of a lane, by sendMany', () => {
+  it.each([64, 128, 256])('of %i bytes: batches of every length at every offset', (laneBytes) => {
+    const inlineBytes = laneBytes / 2 - 24;
+    const { context, at, receiver, sender, got } = make({ laneBytes, inlineBytes });
+    for (let offset = 0; offset < laneBytes; offset += 8) {
+      at.carried = offset;
+      const endpoint = sender.connect(receiver.address);
+      for (let length = 0; length <= inlineBytes + 2; length++) {
+        const all = [length, inlineBytes - length, 1, length].map((bytesOf, i) =>
+          bytes(Math.max(bytesOf, 0), offset + i),
+        );
+        for (let sent = 0; sent < all.length; receiver.progress()) {
+          const now = endpoint.sendMany(2, all.slice(sent), bytes(length % 2, 7));
+          if (now === 0) expect.unreachable('an empty lane has room for each');
+          sent += now;
+        }
+        const expected = all.map((data) => ({ id: 2, header: bytes(length % 2, 7), data }));
+        if (got.length !== all.length || !got.every((one, i) => isSame(one, expected[i]!))) {
+          expect(got).toEqual(expected);
+        }
+        got.length = 0;
+      }
+      endpoint.close();
+      receiver.progress();
+    }
+    expect(context.usage()).toEqual({ workers: 2, lanes: 0, slots: 0 });
+  });
+});
+
 describe('TR-01: what was carried before', () => {
   const before = [2 ** 32 - 64, 2 ** 33 - 64, 2 ** 40 - 64, 2 ** 31 - 64, 0];
   it.each(before)('%i bytes: empty, half full and full, in order', (carried) => {
@@ -66,7 +95,10 @@ describe('TR-01: what was carried before', () => {
     const endpoint = sender.connect(receiver.address);
     // Of 16 bytes each: the lane takes 16 of them.
     const send = (from: number, count: number) => {
-      for (let i = from; i < from + count; i++) expect(endpoint.trySend(1, bytes(8, i))).toBe('sent');
+      const first = from + (count >> 2);
+      for (let i = from; i < first; i++) expect(endpoint.trySend(1, bytes(8, i))).toBe('sent');
+      const rest = Array.from({ length: from + count - first }, (_, i) => bytes(8, first + i));
+      expect(endpoint.sendMany(1, rest)).toBe(rest.length);
     };
     const numbers = () => got.splice(0).map(({ data }) => data[0]);
     const list = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);

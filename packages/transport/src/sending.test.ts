@@ -96,9 +96,14 @@ describe('many messages at once', () => {
   it('are sent up to a bad one', () => {
     const { receiver, endpoint } = make();
     receiver.on(1, () => {});
-    const bad = [bytes(8), bytes(1000), 'text' as unknown as Uint8Array, bytes(8)];
-    expect(codeOf(() => endpoint.sendMany(1, bad))).toBe('TypeError');
-    expect(receiver.progress()).toBe(2);
+    for (const nothing of ['text', null, undefined, {}] as unknown as Uint8Array[]) {
+      const bad = [bytes(8), bytes(1000), bytes(8), nothing, bytes(8)];
+      expect(codeOf(() => endpoint.sendMany(1, bad))).toBe('TypeError');
+      expect(receiver.progress()).toBe(3);
+    }
+    expect(codeOf(() => endpoint.sendMany(65_536, [bytes(8)]))).toBe('RangeError');
+    expect(codeOf(() => endpoint.sendMany(1, [bytes(8)], 'head' as unknown as Uint8Array))).toBe('TypeError');
+    expect(receiver.progress()).toBe(0);
   });
 
   it('fail where the receiver is gone, and their slots come back', () => {
