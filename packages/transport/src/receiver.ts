@@ -102,7 +102,7 @@ export class Receiver {
   progress(handle: (message: MessageCursor) => void, budget: number): number {
     const passedOn = this.#stepIn();
     try {
-      if (passedOn || this.#mayReport || this.#ending || this.#mayNeedAttention) this.#look(passedOn);
+      if (passedOn || this.#mayReport || this.#ending || this.#mayNeedAttention()) this.#look(passedOn);
       return this.#connections.outstanding.tell() + this.queue.poll(handle, budget);
     } finally {
       this.#access.leave();
@@ -134,7 +134,7 @@ export class Receiver {
     try {
       this.#attend(passedOn);
       // Reporting is for progress: from here, whoever waits for the report would sleep through it.
-      if (this.#hasReport) return false;
+      if (this.#hasReport()) return false;
       this.#assertGoesOn();
       // Others may wait for what this thread keeps back.
       this.#memory.flushPools();
@@ -218,7 +218,7 @@ export class Receiver {
     this.#assertGoesOn();
   }
 
-  get #mayNeedAttention(): boolean {
+  #mayNeedAttention(): boolean {
     this.#turn = (this.#turn + 1) & (PROGRESS_PER_LOAD - 1);
     return this.#turn === 0 || this.queue.mayNeedAttention;
   }
@@ -238,14 +238,14 @@ export class Receiver {
     if (this.#ending && !this.queue.hasNews) throw closedError('The context');
   }
 
-  get #hasReport(): boolean {
+  #hasReport(): boolean {
     return this.#mayReport && this.#connections.hasReport;
   }
 
   #hasNews(): boolean {
     this.assertOpen();
     if (this.queue.needsAttention) this.#attendOnly();
-    return this.#hasReport || this.queue.hasNews || this.#connections.outstanding.mayHaveNews;
+    return this.#hasReport() || this.queue.hasNews || this.#connections.outstanding.mayHaveNews;
   }
 
   #attendOnly(): void {
