@@ -142,6 +142,8 @@ export class MpscConsumer extends RecordConsumer {
   protected override giveBack(): void {
     if (this.#position === this.#released) return;
     this.#released = this.#position;
+    // Keeps up also where nothing but claims given up was gone past: no more than a ring lies between the two.
+    this.#words[begun] = this.#position;
     if (this.#atomics.exchange(this.#words, head, this.#position) & SLEEPING) {
       this.#atomics.notify(this.#words, head);
     }

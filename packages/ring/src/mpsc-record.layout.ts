@@ -30,8 +30,8 @@ const SKEW_SHIFT = 4;
 const SKEW_MASK = 7;
 const LENGTH_SHIFT = 7;
 
-/** Bytes of the longest record that a header can describe. */
-export const MPSC_MAX_RECORD_BYTES = 2 ** 25 - 1;
+/** Bytes of the longest record: its footprint, given up, is an aborted record whose length still fits its bits. */
+export const MPSC_MAX_RECORD_BYTES = 2 ** 25 - HEADER_BYTES;
 
 export function packHeader(state: number, byteLength: number, skew: number): number {
   return (byteLength << LENGTH_SHIFT) | (skew << SKEW_SHIFT) | state;

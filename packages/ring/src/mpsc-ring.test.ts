@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { closeMpsc } from './mpsc-close.js';
 import { MpscConsumer } from './mpsc-consumer.js';
 import { MpscProducer } from './mpsc-producer.js';
+import { packHeader, STATE } from './mpsc-record.layout.js';
 import { recoverMpsc } from './mpsc-recovery.js';
 import { MpscRing } from './mpsc-ring.js';
 import { mpscByteLength, mpscRingLayout, mpscSlotLayout, slotAt, spaceAt } from './mpsc-ring.layout.js';
@@ -162,6 +163,32 @@ describe('TR-01, TR-03: positions and capacities', () => {
       );
       expect(consumer.tryRead()?.byteLength).toBe(longest);
     }
+  });
+});
+
+describe('the largest ring', () => {
+  test('TR-07: the longest claim, given up, is gone past as a whole', () => {
+    const { producers, consumer } = rawRing(2 ** 27);
+    const at = producers[0].tryClaim(producers[0].maxRecordBytes);
+    // What looks like the header of a record, and is a payload.
+    producers[0].memoryWords[at / 4] = packHeader(STATE.committed, 0, 0);
+    producers[1].tryWriteWords(2);
+    producers[0].abort();
+    expect(tagsOf(consumer)).toEqual([2]);
+  });
+
+  test('TR-01: a consumer that takes over after 2^31 positions of claims given up skips nothing', () => {
+    const { producers, consumer, takeOver, words } = rawRing(2 ** 27);
+    const longest = producers[0].maxRecordBytes;
+    do {
+      producers[0].tryClaim(longest);
+      producers[0].abort();
+      expect(consumer.tryRead()).toBeUndefined();
+    } while (words[head]! >= 0);
+    producers[1].tryWriteWords(2);
+    const second = takeOver();
+    expect(second.skippedRecords).toBe(0);
+    expect(tagsOf(second)).toEqual([2]);
   });
 });
 
