@@ -51,7 +51,7 @@ export class SpscProducer extends RecordProducer {
 
   /**
    * Holds back what is written from now on, so that many records are published by one Atomics call: at
-   * {@link uncork}, or when the ring is full.
+   * {@link uncork}, at `release`, or when the ring is full.
    */
   cork(): void {
     this.#corked = true;
@@ -101,7 +101,7 @@ export class SpscProducer extends RecordProducer {
   protected override drop(): void {}
 
   protected override leave(): void {
-    if (!this.#end.closed) this.#end.publish();
+    this.#end.tryPublish();
     this.#onRelease();
   }
 

@@ -2,7 +2,7 @@ import { defineModel, type SimulatedThread, type Steps } from '@heddle/explore';
 import { HeddleError } from '@heddle/memory';
 import { AttemptSteps } from './attempt-steps.js';
 import { ReadEnd } from './read-end.js';
-import { claimSide } from './side.js';
+import { claimSide, releaseSide } from './side.js';
 import { closeSpsc, recoverSpsc } from './spsc-close.js';
 import { SpscConsumer } from './spsc-consumer.js';
 import { SpscProducer } from './spsc-producer.js';
@@ -178,6 +178,31 @@ export default [
         countingUp(results[1], Math.min(1, results[0] as number)) ?? (read > 1 ? 'read too much' : undefined)
       );
     },
+  }),
+
+  defineModel({
+    name: 'spsc ring: a release publishes what is held back, or finds the ring closed, and gives the side back',
+    ...ring(16),
+    init: (words) => {
+      ring(16).init(words);
+      words[producerSide] = 1;
+    },
+    threads: {
+      writer: (thread) => {
+        const words = wordsOf(thread, 16);
+        const giveBack = () => releaseSide(words, producerSide, 1, thread.platform.atomics);
+        const producer = new SpscProducer(words, memoryOf(thread, 16), thread.platform, giveBack);
+        producer.cork();
+        producer.tryWriteWords(1);
+        producer.release();
+      },
+      reader: readTags(16),
+      closer: closer(16),
+    },
+    check: ({ results, words }) =>
+      words[producerSide] === 0
+        ? countingUp(results[1], (results[1] as number[]).length)
+        : 'the side is held',
   }),
 
   defineModel({

@@ -59,24 +59,31 @@ export class WriteEnd {
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where the ring was closed: nothing is published then.
    */
   publish(): void {
+    if (!this.tryPublish()) throw closedError('The ring');
+  }
+
+  /** As {@link publish}. @returns false where the ring was closed. */
+  tryPublish(): boolean {
     const before = this.#published;
     const next = this.position;
-    if (before === next) return;
+    if (before === next) return true;
     const seen = this.#atomics.compareExchange(this.#words, tail, before, next);
-    if (seen !== before) this.#publishFlagged(seen, next);
+    if (seen !== before && !this.#publishFlagged(seen, next)) return false;
     this.#published = next;
+    return true;
   }
 
   /** The word has flags. Each is set once while the position stays, so this ends after two rounds. */
-  #publishFlagged(word: number, next: number): void {
+  #publishFlagged(word: number, next: number): boolean {
     let flagged = word;
     for (;;) {
-      if (flagged & CLOSED) throw closedError('The ring');
+      if (flagged & CLOSED) return false;
       const seen = this.#atomics.compareExchange(this.#words, tail, flagged, next);
       if (seen === flagged) break;
       flagged = seen;
     }
     this.#atomics.notify(this.#words, tail);
+    return true;
   }
 
   /** Whether the ring is closed. 1 load. */
