@@ -12,6 +12,7 @@ import { GateSteps } from './gate.js';
 import { MpmcCells } from './mpmc-cells.js';
 import { MAX_QUEUE_CAPACITY, mpmcByteLength, mpmcQueueLayout } from './mpmc-queue.layout.js';
 import { PlacedStructure, type RingHandle } from './placed-structure.js';
+import { assertInt32 } from './ring-errors.js';
 
 const { capacity } = mpmcQueueLayout.offsets;
 
@@ -119,13 +120,13 @@ export class MpmcQueue {
    * @throws TypeError where it is no Int32; HeddleError `ERR_HEDDLE_CLOSED`.
    */
   tryPut(value: number): boolean {
-    assertInt32(value);
+    assertInt32(value, 'A number of a queue');
     return this.#cells.put(value);
   }
 
   /** Puts a number in, blocking while there is no room. Returns false when the time is up. @throws as `tryPut`. */
   put(value: number, options: WaitOptions = {}): boolean {
-    assertInt32(value);
+    assertInt32(value, 'A number of a queue');
     const { timeout, spins = DEFAULT_SPINS } = options;
     const deadline = beginBlocking(this.#platform, timeout);
     if (this.#cells.put(value)) return true;
@@ -134,7 +135,7 @@ export class MpmcQueue {
 
   /** Puts a number in as soon as there is room. Resolves to false when the time is up. Rejects as `tryPut` throws. */
   async putAsync(value: number, options: WaitAsyncOptions = {}): Promise<boolean> {
-    assertInt32(value);
+    assertInt32(value, 'A number of a queue');
     return runAsync(this.#putting(value), this.#placed.words, this.#platform, options);
   }
 
@@ -217,10 +218,4 @@ function capacityOf({ capacity: count = DEFAULT_CAPACITY }: Omit<MpmcQueueOption
     );
   }
   return Math.max(2, 2 ** Math.ceil(Math.log2(count)));
-}
-
-function assertInt32(value: number): void {
-  if ((value | 0) !== value) {
-    throw new TypeError(`A queue takes whole numbers from -2^31 to 2^31 - 1, not ${String(value)}`);
-  }
 }

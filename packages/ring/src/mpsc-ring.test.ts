@@ -14,6 +14,12 @@ const { next, headSeen, tail, head, begun, lock } = mpscRingLayout.offsets;
 const { holder } = mpscSlotLayout.offsets;
 const PRODUCERS = 3;
 
+/** What Node 20 has, and the types of it have not. */
+type ResizableArrayBuffer = new (
+  byteLength: number,
+  options: { readonly maxByteLength: number },
+) => ArrayBuffer & { resize(byteLength: number): void };
+
 /** A ring over plain words, its positions set to `position`, with producers of threads 1 to 3. */
 function rawRing(capacityBytes: number, position = 0) {
   const buffer = new SharedArrayBuffer(mpscByteLength(PRODUCERS, capacityBytes));
@@ -96,6 +102,42 @@ describe('claims', () => {
     expect(tagsOf(consumer)).toEqual([2]);
     expect(codeOf(() => a.tryWriteWords(1))).toBe('ERR_HEDDLE_RING_ROLE');
   });
+});
+
+describe('bad input leaves no claim behind', () => {
+  test('tags and words that are no Int32', () => {
+    const { producers, consumer } = rawRing(256);
+    const [a, b] = producers;
+    for (const bad of [2 ** 31, -(2 ** 31) - 1, 0.5, Number.NaN, '1', 1n, Symbol('1'), null] as never[]) {
+      expect(() => a.tryWrite(new Uint8Array(1), bad)).toThrow(TypeError);
+      expect(() => a.write(new Uint8Array(1), { tag: bad })).toThrow(TypeError);
+      expect(() => a.tryClaim(1, bad)).toThrow(TypeError);
+      expect(() => a.tryWriteWords(bad)).toThrow(TypeError);
+      expect(() => a.tryWriteWords(0, bad)).toThrow(TypeError);
+      expect(() => a.tryWriteWords(0, 1, 2, 3, bad)).toThrow(TypeError);
+    }
+    b.tryWriteWords(2);
+    expect(tagsOf(consumer)).toEqual([2]);
+  });
+
+  for (const length of [10, 300]) {
+    test(`${length} bytes that are transferred away, or become fewer, while their write waits`, async () => {
+      const { producers, consumer } = rawRing(1024);
+      const [a, b] = producers;
+      while (b.tryWriteWords(1)) {}
+      const gone = new Uint8Array(length);
+      const resizable = new (ArrayBuffer as ResizableArrayBuffer)(length, { maxByteLength: length });
+      const writing = [a.writeAsync(gone), a.writeAsync(new Uint8Array(resizable))];
+      structuredClone(gone.buffer, { transfer: [gone.buffer] });
+      resizable.resize(length - 1);
+      consumer.drain(() => {});
+      for (const settled of await Promise.allSettled(writing)) {
+        expect(settled).toMatchObject({ status: 'rejected', reason: expect.any(TypeError) });
+      }
+      expect(a.tryWriteWords(2)).toBe(true);
+      expect(tagsOf(consumer)).toEqual([2]);
+    });
+  }
 });
 
 describe('TR-04: framing at the end of the ring', () => {

@@ -10,7 +10,13 @@ import {
 } from '@heddle/memory';
 import { AttemptSteps, beginBlocking, blockUntil } from './attempt-steps.js';
 import { HEADER_BYTES, HEADER_WORDS, skewFor } from './record.layout.js';
-import { assertBytes, assertRecordBytes, releasedError } from './ring-errors.js';
+import {
+  assertBytes,
+  assertInt32,
+  assertRecordBytes,
+  assertUnchanged,
+  releasedError,
+} from './ring-errors.js';
 import { type Waiting, WriteQueue } from './write-queue.js';
 
 /** How a record is written where there may be no room yet. */
@@ -23,6 +29,9 @@ export interface WriteAsyncOptions extends WaitAsyncOptions {
   /** A number that goes with the record, an Int32. Default 0. */
   readonly tag?: number | undefined;
 }
+
+const TAG = 'A tag';
+const WORD = 'A word of a record';
 
 /** What a producer is in the middle of. */
 const IDLE = 0;
@@ -110,12 +119,14 @@ export abstract class RecordProducer {
    * Writes a record, if there is room.
    *
    * @returns whether it was written.
-   * @throws TypeError where it is no Uint8Array; HeddleError `ERR_HEDDLE_RECORD_TOO_LARGE`, `ERR_HEDDLE_CLOSED`.
+   * @throws TypeError where it is no Uint8Array, or the tag no Int32; HeddleError `ERR_HEDDLE_RECORD_TOO_LARGE`,
+   *   `ERR_HEDDLE_CLOSED`.
    */
   tryWrite(bytes: Uint8Array, tag = 0): boolean {
     assertBytes(bytes);
     const { byteLength } = bytes;
     assertRecordBytes(byteLength, this.maxRecordBytes);
+    assertInt32(tag, TAG);
     if (this.#state !== IDLE) return this.#refuse();
     return this.#put(bytes, byteLength, tag);
   }
@@ -123,10 +134,17 @@ export abstract class RecordProducer {
   /**
    * Writes a record of 0 to 4 Int32 words and a tag, if there is room: the cheap form for small messages, such as
    * descriptors. The reader gets them by `record.word(index)`. Makes no object.
+   *
+   * @throws TypeError where one is no Int32; HeddleError as {@link tryWrite} does.
    */
   tryWriteWords(tag: number, a?: number, b?: number, c?: number, d?: number): boolean {
     const count = a === undefined ? 0 : b === undefined ? 1 : c === undefined ? 2 : d === undefined ? 3 : 4;
     if (count * 4 > this.maxRecordBytes) assertRecordBytes(count * 4, this.maxRecordBytes);
+    assertInt32(tag, TAG);
+    if (count > 0) assertInt32(a!, WORD);
+    if (count > 1) assertInt32(b!, WORD);
+    if (count > 2) assertInt32(c!, WORD);
+    if (count > 3) assertInt32(d!, WORD);
     if (this.#state !== IDLE) return this.#refuse();
     const at = this.reserve(count * 4, 0);
     if (at < 0) return false;
@@ -151,6 +169,7 @@ export abstract class RecordProducer {
    */
   tryClaim(byteLength: number, tag = 0, skew = 0): number {
     assertRecordBytes(byteLength, this.maxRecordBytes);
+    assertInt32(tag, TAG);
     if (!(Number.isInteger(skew) && skew >= 0 && skew < HEADER_BYTES)) {
       throw new RangeError(`A skew is a whole number from 0 to 7, not ${skew}`);
     }
@@ -218,13 +237,15 @@ export abstract class RecordProducer {
    * are, `tryWrite` finds no room. The bytes are read when there is room: leave them alone until then.
    *
    * @returns a promise of whether it was written before the time was up.
-   * @throws (rejects) as {@link tryWrite} does, and with `signal.reason` when aborted.
+   * @throws (rejects) as {@link tryWrite} does, with TypeError where the bytes were detached or became fewer while
+   *   they waited, and with `signal.reason` when aborted.
    */
   async writeAsync(bytes: Uint8Array, options: WriteAsyncOptions = {}): Promise<boolean> {
     const { tag = 0 } = options;
     assertBytes(bytes);
     const { byteLength } = bytes;
     assertRecordBytes(byteLength, this.maxRecordBytes);
+    assertInt32(tag, TAG);
     if (this.#state === CLAIMED || this.#state === RELEASED) this.#refuse();
     const entry: Waiting = { attempt: () => this.#putInTurn(bytes, byteLength, tag) };
     this.#state = QUEUED;
@@ -256,6 +277,8 @@ export abstract class RecordProducer {
   }
 
   #put(bytes: Uint8Array, byteLength: number, tag: number): boolean {
+    // Before room is claimed: what throws behind that leaves a claim that is never committed.
+    assertUnchanged(bytes, byteLength);
     const skew = this.#fittingSkew(byteLength, skewFor(bytes));
     const at = this.reserve(byteLength, skew);
     if (at < 0) return false;

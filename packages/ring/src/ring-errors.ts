@@ -38,6 +38,22 @@ export function assertRecordBytes(byteLength: number, maxRecordBytes: number): v
 
 /** @throws TypeError where it is not a Uint8Array. */
 export function assertBytes(bytes: unknown): asserts bytes is Uint8Array {
-  if (bytes instanceof Uint8Array || Object.prototype.toString.call(bytes) === '[object Uint8Array]') return;
-  throw new TypeError('A record is written from a Uint8Array; of another view, pass its bytes');
+  if (bytes instanceof Uint8Array) return;
+  // One of another realm.
+  if (ArrayBuffer.isView(bytes) && Object.prototype.toString.call(bytes) === '[object Uint8Array]') return;
+  throw new TypeError('The bytes of a record are a Uint8Array; of another view, pass its bytes');
+}
+
+/** @throws TypeError where a view is not as long any more as it was at the call. */
+export function assertUnchanged(view: ArrayBufferView, byteLength: number): void {
+  if (view.byteLength === byteLength) return;
+  throw new TypeError(
+    `The ${byteLength} bytes to be written became ${view.byteLength} while they waited: leave their buffer alone until they are written`,
+  );
+}
+
+/** @throws TypeError where it is no Int32. */
+export function assertInt32(value: number, what: string): void {
+  if (typeof value === 'number' && (value | 0) === value) return;
+  throw new TypeError(`${what} is a whole number from -2^31 to 2^31 - 1, not ${String(value)}`);
 }

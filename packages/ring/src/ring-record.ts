@@ -1,5 +1,6 @@
 import { copyBytes } from '@heddle/memory';
 import { HEADER_BYTES } from './record.layout.js';
+import { assertBytes } from './ring-errors.js';
 
 /**
  * A record while it is read: a window on the ring's memory.
@@ -20,7 +21,7 @@ export interface RingRecord {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** The Int32 at `index` of the payload. @throws RangeError outside of it. */
   word(index: number): number;
-  /** Copies the payload to `target` from `at` on. @returns its length. @throws RangeError where it does not fit. */
+  /** Copies the payload to `target` from `at` on. @returns its length. @throws RangeError where it does not fit, TypeError. */
   copyTo(target: Uint8Array, at?: number): number;
 }
 
@@ -50,7 +51,7 @@ export class RecordCursor implements RingRecord {
   }
 
   word(index: number): number {
-    if (!(index >= 0) || (index + 1) * 4 > this.byteLength) {
+    if (index >>> 0 !== index || (index + 1) * 4 > this.byteLength) {
       throw new RangeError(`Word ${index} is outside of a record of ${this.byteLength} bytes`);
     }
     // Space is at most 2^30 bytes, so bit operators do here.
@@ -60,7 +61,8 @@ export class RecordCursor implements RingRecord {
   }
 
   copyTo(target: Uint8Array, at = 0): number {
-    if (at + this.byteLength > target.byteLength) {
+    assertBytes(target);
+    if (!(at >= 0 && at + this.byteLength <= target.byteLength)) {
       throw new RangeError(
         `A record of ${this.byteLength} bytes does not fit ${target.byteLength} bytes from ${at} on`,
       );

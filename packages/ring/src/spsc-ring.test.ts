@@ -95,7 +95,8 @@ describe('records', () => {
     expect(consumer.tryRead()?.word(0)).toBe(-1);
     const record = consumer.tryRead()!;
     expect([0, 1, 2, 3].map((i) => record.word(i))).toEqual([2 ** 31 - 1, -(2 ** 31), 3, 4]);
-    for (const outside of [4, -1, Number.NaN]) expect(() => record.word(outside)).toThrow(RangeError);
+    for (const outside of [4, -1, 0.5, Number.NaN, 2 ** 32])
+      expect(() => record.word(outside)).toThrow(RangeError);
   });
 
   test('word reads across a skewed payload', () => {
@@ -113,7 +114,8 @@ describe('records', () => {
     const target = new Uint8Array(302);
     expect(record.copyTo(target, 2)).toBe(300);
     expect([...target.subarray(2)]).toEqual([...source]);
-    expect(() => record.copyTo(target, 3)).toThrow(RangeError);
+    for (const bad of [3, -1, Number.NaN]) expect(() => record.copyTo(target, bad)).toThrow(RangeError);
+    expect(() => record.copyTo(new Uint16Array(300) as never)).toThrow(TypeError);
   });
 
   test('payloads start at a multiple of 8, large ones congruent to their source', () => {
