@@ -1,5 +1,6 @@
 import {
   DEFAULT_SPINS,
+  deadlineAfter,
   HeddleError,
   type Platform,
   runAsync,
@@ -134,7 +135,14 @@ export abstract class RecordConsumer {
    *   `ERR_HEDDLE_OUTSTANDING` while another asynchronous read waits; with `signal.reason` when aborted.
    */
   async readAsync(options: WaitAsyncOptions = {}): Promise<RingRecord | undefined> {
-    return (await this.waitAsync(options)) ? this.tryRead() : undefined;
+    const { now } = this.platform;
+    const deadline = deadlineAfter(options.timeout, now);
+    // Each round but the last is one in which another call of this thread read what this one had waited for.
+    while (await this.waitAsync({ ...options, timeout: deadline - now() })) {
+      const record = this.tryRead();
+      if (record) return record;
+    }
+    return undefined;
   }
 
   /** Waits on the event loop until there is a record. Resolves to false when the time is up. As {@link readAsync}. */
@@ -158,15 +166,10 @@ export abstract class RecordConsumer {
 
   /** Every record until the ring is closed and read to its end. Each is good until the next one is asked for. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RingRecord, void, undefined> {
-    for (;;) {
-      let record: RingRecord | undefined;
-      try {
-        record = await this.readAsync();
-      } catch (error) {
-        if (error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED') return;
-        throw error;
-      }
-      if (record) yield record;
+    try {
+      for (;;) yield (await this.readAsync())!;
+    } catch (error) {
+      if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED')) throw error;
     }
   }
 

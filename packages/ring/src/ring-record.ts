@@ -21,7 +21,11 @@ export interface RingRecord {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** The Int32 at `index` of the payload. @throws RangeError outside of it. */
   word(index: number): number;
-  /** Copies the payload to `target` from `at` on. @returns its length. @throws RangeError where it does not fit, TypeError. */
+  /**
+   * Copies the payload to `target` from `at` on.
+   *
+   * @returns its length. @throws RangeError where it does not fit, TypeError where the target is no Uint8Array.
+   */
   copyTo(target: Uint8Array, at?: number): number;
 }
 

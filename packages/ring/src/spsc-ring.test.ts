@@ -481,6 +481,20 @@ describe('waiting', () => {
     expect((await second)?.tag).toBe(3);
   });
 
+  test('an asynchronous read whose record is read otherwise before it goes on waits for the next one', async () => {
+    const { producer, consumer } = rawRing(64);
+    producer.tryWriteWords(1);
+    const reading = consumer.readAsync();
+    expect(consumer.drain(() => {})).toBe(1);
+    const later = new Promise((resolve) => setImmediate(resolve)).then(() => producer.tryWriteWords(2));
+    expect((await reading)?.tag).toBe(2);
+    expect(await later).toBe(true);
+    producer.tryWriteWords(3);
+    const late = consumer.readAsync({ timeout: 5 });
+    expect(consumer.drain(() => {})).toBe(1);
+    expect(await late).toBeUndefined();
+  });
+
   test('iterates until the close', async () => {
     const { producer, consumer, close } = rawRing(32);
     const tags: number[] = [];

@@ -1,6 +1,7 @@
 import {
   copyBytes,
   DEFAULT_SPINS,
+  deadlineAfter,
   HeddleError,
   type Platform,
   realPlatform,
@@ -105,10 +106,19 @@ export class StreamReader {
       throw new HeddleError('ERR_HEDDLE_OUTSTANDING', 'An asynchronous read waits already: await it first');
     }
     if (target.byteLength === 0) return this.tryRead(target);
+    const { now } = this.#platform;
+    const deadline = deadlineAfter(options.timeout, now);
     const steps = this.#stepsFor(target);
     this.#waiting = steps;
     try {
-      return (await runAsync(steps, this.#words, this.#platform, options)) ? this.tryRead(target) : 0;
+      const wait = () =>
+        runAsync(steps, this.#words, this.#platform, { ...options, timeout: deadline - now() });
+      // Each round but the last is one in which another call of this thread read what this one had waited for.
+      while (await wait()) {
+        const count = this.tryRead(target);
+        if (count > 0 || target.byteLength === 0) return count;
+      }
+      return 0;
     } finally {
       this.#waiting = undefined;
     }
