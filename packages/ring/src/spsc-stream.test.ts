@@ -120,6 +120,31 @@ describe('bytes', () => {
     expect(await first).toBe(1);
   });
 
+  test('bytes that are transferred away while a part of them waits fail the write', async () => {
+    const { writer, reader } = rawStream(16);
+    for (const view of [new Uint8Array(20), new Int16Array(10)]) {
+      const writing = writer.writeAsync(view);
+      structuredClone(view.buffer, { transfer: [view.buffer] });
+      expect(reader.tryRead(new Uint8Array(16))).toBe(16);
+      await expect(writing).rejects.toThrow(TypeError);
+      expect(reader.tryRead(new Uint8Array(16))).toBe(0);
+    }
+  });
+
+  test('an asynchronous read whose bytes are read otherwise before it goes on waits for others', async () => {
+    const { writer, reader } = rawStream(16);
+    writer.tryWrite(new Uint8Array(1));
+    const target = new Uint8Array(2);
+    const reading = reader.readAsync(target);
+    expect(reader.tryRead(new Uint8Array(1))).toBe(1);
+    const later = new Promise((resolve) => setImmediate(resolve)).then(() =>
+      writer.tryWrite(Uint8Array.of(7)),
+    );
+    expect(await reading).toBe(1);
+    expect(target[0]).toBe(7);
+    expect(await later).toBe(1);
+  });
+
   test('closed, the rest is read, then everything fails', async () => {
     const { writer, reader, close } = rawStream(16);
     writer.tryWrite(new Uint8Array(5));

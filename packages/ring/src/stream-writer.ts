@@ -9,7 +9,7 @@ import {
   type WaitOptions,
 } from '@heddle/memory';
 import { AttemptSteps, beginBlocking, blockUntil } from './attempt-steps.js';
-import { releasedError } from './ring-errors.js';
+import { assertUnchanged, releasedError } from './ring-errors.js';
 import { BYTE, bytesOf, elementBytesOf, type StreamView } from './stream-bytes.js';
 import { WriteEnd } from './write-end.js';
 
@@ -82,7 +82,8 @@ export class StreamWriter {
    * Writes everything as room comes. Leave the bytes alone until then. One at a time.
    *
    * @returns a promise of how many bytes: fewer when the time is up.
-   * @throws (rejects) as {@link write} does, and with `signal.reason` when aborted: a part may be written then.
+   * @throws (rejects) as {@link write} does, with TypeError where the bytes were detached or became fewer while they
+   *   waited, and with `signal.reason` when aborted: a part may be written then.
    */
   async writeAsync(view: StreamView, options: WaitAsyncOptions = {}): Promise<number> {
     const job = this.#jobOf(view);
@@ -119,11 +120,13 @@ export class StreamWriter {
     }
     const bytes = bytesOf(view);
     const elementBytes = elementBytesOf(view);
+    const { byteLength } = bytes;
     let written = 0;
     const attempt = () => {
       this.#assertHeld();
+      assertUnchanged(bytes, byteLength);
       written += this.#write(bytes, elementBytes, written);
-      return written === bytes.byteLength;
+      return written === byteLength;
     };
     const lookBeforeSleep = () => this.#end.lookBeforeSleep(elementBytes * BYTE);
     return { written: () => written, steps: new AttemptSteps({ attempt, lookBeforeSleep }) };
