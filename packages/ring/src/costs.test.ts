@@ -100,6 +100,28 @@ describe('SPSC ring', () => {
     expect(cost(() => consumer.drain(nothing))).toEqual({ load: 1, exchange: 1, notify: 1 });
   });
 
+  test('asynchronous writes for which there is room are done at the call, those that wait as many at a wake as fit', async () => {
+    const { producer, consumer } = ring(256);
+    const write = () => producer.writeAsync(bytes);
+    let writing: Promise<boolean>[] = [];
+    expect(
+      cost(() => {
+        writing = [write(), write(), write()];
+        expect(producer.tryWriteWords(1)).toBe(true);
+      }),
+    ).toEqual({ compareExchange: 4 });
+    while (producer.tryWriteWords(1)) {}
+    const waiting = Array.from({ length: 20 }, write);
+    platform.reset();
+    for (let read = 0; read < 16 + waiting.length; ) {
+      read += consumer.drain(nothing);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await Promise.all([...writing, ...waiting])).toEqual(Array(23).fill(true));
+    // Eight fit: one wake for eight, not one for each.
+    expect(platform.counts()['waitAsync']).toBe(2);
+  });
+
   test('close and recovery', () => {
     const { words } = ring();
     expect(cost(() => recoverSpsc(words, 1, platform.atomics))).toEqual({

@@ -17,7 +17,7 @@ import {
   assertUnchanged,
   releasedError,
 } from './ring-errors.js';
-import { type Waiting, WriteQueue } from './write-queue.js';
+import { type Write, WriteQueue } from './write-queue.js';
 
 /** How a record is written where there may be no room yet. */
 export interface WriteOptions extends WaitOptions {
@@ -247,13 +247,17 @@ export abstract class RecordProducer {
     assertRecordBytes(byteLength, this.maxRecordBytes);
     assertInt32(tag, TAG);
     if (this.#state === CLAIMED || this.#state === RELEASED) this.#refuse();
-    const entry: Waiting = { attempt: () => this.#putInTurn(bytes, byteLength, tag) };
+    const write = () => {
+      if (this.#state === RELEASED) this.#refuse();
+      const written = this.#put(bytes, byteLength, tag);
+      if (written) this.#leaveQueue(write);
+      return written;
+    };
     this.#state = QUEUED;
     try {
-      return await runAsync(this.#queue.stepsOf(entry), this.#words, this.platform, options);
+      return await runAsync(this.#queue.enter(write), this.#words, this.platform, options);
     } finally {
-      this.#queue.leave(entry);
-      if (this.#queue.isEmpty && this.#state === QUEUED) this.#state = IDLE;
+      this.#leaveQueue(write);
     }
   }
 
@@ -270,12 +274,6 @@ export abstract class RecordProducer {
     this.release();
   }
 
-  /** An asynchronous write whose producer was released meanwhile fails. */
-  #putInTurn(bytes: Uint8Array, byteLength: number, tag: number): boolean {
-    if (this.#state === RELEASED) this.#refuse();
-    return this.#put(bytes, byteLength, tag);
-  }
-
   #put(bytes: Uint8Array, byteLength: number, tag: number): boolean {
     // Before room is claimed: what throws behind that leaves a claim that is never committed.
     assertUnchanged(bytes, byteLength);
@@ -285,6 +283,11 @@ export abstract class RecordProducer {
     if (byteLength > 0) copyBytes(this.memory, bytes, at * 4 + HEADER_BYTES + skew);
     this.publish(at, byteLength, skew, tag);
     return true;
+  }
+
+  #leaveQueue(write: Write): void {
+    this.#queue.leave(write);
+    if (this.#queue.isEmpty && this.#state === QUEUED) this.#state = IDLE;
   }
 
   #fittingSkew(byteLength: number, skew: number): number {

@@ -1,4 +1,4 @@
-import type { Step, Steps } from '@heddle/memory';
+import type { Step } from '@heddle/memory';
 import { type Attempt, AttemptSteps } from './attempt-steps.js';
 
 /** What a waiting write needs of its producer. */
@@ -9,19 +9,17 @@ export interface WaitingSide extends Pick<Attempt, 'lookBeforeSleep'> {
   wakeTurns(): void;
 }
 
-/** A record that waits for room on the event loop. */
-export interface Waiting {
-  /** Writes it, if there is room now. */
-  attempt(): boolean;
-}
+/** Writes a record, if there is room now, and leaves the queue then. */
+export type Write = Attempt['attempt'];
 
 /**
  * The asynchronous writes of one thread on one ring, first come first served: one that needs little room does not
- * overtake one that needs much. All sleep on the same word; each that ends wakes the others to look for their turn.
+ * overtake one that needs much. All sleep on the same word, and are woken in the order of the queue: as many are
+ * written at one wake as there is room for.
  */
 export class WriteQueue {
   readonly #side: WaitingSide;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: Write[] = [];
 
   constructor(side: WaitingSide) {
     this.#side = side;
@@ -31,37 +29,21 @@ export class WriteQueue {
     return this.#waiting.length === 0;
   }
 
-  /** Puts an entry at the end and returns the steps by which it is written. */
-  stepsOf(entry: Waiting): Steps<boolean> {
-    this.#waiting.push(entry);
-    return new InTurn(this.#side, entry, () => this.#waiting[0] === entry);
+  /** Puts a write at the end. @returns the steps of waiting for its turn, and then for room. */
+  enter(write: Write): AttemptSteps {
+    this.#waiting.push(write);
+    const isFirst = () => this.#waiting[0] === write;
+    return new AttemptSteps({
+      attempt: () => isFirst() && write(),
+      lookBeforeSleep: () => (isFirst() ? this.#side.lookBeforeSleep() : this.#side.sleepForTurn()),
+    });
   }
 
-  /** Takes an entry out, written or given up. */
-  leave(entry: Waiting): void {
-    const at = this.#waiting.indexOf(entry);
+  /** Takes a write out, done or given up. Nothing happens where it is not in. */
+  leave(write: Write): void {
+    const at = this.#waiting.indexOf(write);
     if (at < 0) return;
     this.#waiting.splice(at, 1);
     if (at === 0 && this.#waiting.length > 0) this.#side.wakeTurns();
-  }
-}
-
-/** Waits for the turn, then for room. */
-class InTurn extends AttemptSteps {
-  readonly #side: WaitingSide;
-  readonly #isFirst: () => boolean;
-
-  constructor(side: WaitingSide, entry: Waiting, isFirst: () => boolean) {
-    super({ attempt: () => entry.attempt(), lookBeforeSleep: () => side.lookBeforeSleep() });
-    this.#side = side;
-    this.#isFirst = isFirst;
-  }
-
-  override begin(): Step<boolean> {
-    return this.#isFirst() ? super.begin() : this.#side.sleepForTurn();
-  }
-
-  override onTimeout(): Step<boolean> {
-    return this.#isFirst() ? super.onTimeout() : { done: true, value: false };
   }
 }
