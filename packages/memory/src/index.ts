@@ -40,4 +40,4 @@ export { isSharedArrayBuffer, type Support, support } from './support.js';
 export { idOf, type ThreadInfo } from './thread-table.js';
 export { MAX_THREADS } from './thread-table.layout.js';
 export { type Deadline, deadlineAfter } from './timeout.js';
-export { DEFAULT_SPINS, Waiter, type WaitOptions } from './waiter.js';
+export { assertSpins, DEFAULT_SPINS, Waiter, type WaitOptions } from './waiter.js';

@@ -9,6 +9,12 @@ export const DEFAULT_SPINS = 64;
 
 const MAX_SPINS = 65_536;
 
+/** @throws RangeError where it is not a whole number from 0 to 65,536. */
+export function assertSpins(spins: number): void {
+  if (Number.isInteger(spins) && spins >= 0 && spins <= MAX_SPINS) return;
+  throw new RangeError(`"spins" is a whole number from 0 to ${MAX_SPINS}, not ${spins}`);
+}
+
 export interface WaitOptions {
   /** Milliseconds. 0 and negative try once, absent and `Infinity` wait for ever, NaN is a RangeError. */
   readonly timeout?: number | undefined;
@@ -60,9 +66,7 @@ export class Waiter {
     const { atomics } = this.#platform;
     const { spins = DEFAULT_SPINS, timeout } = options;
     const deadline = deadlineAfter(timeout, this.#platform.now);
-    if (!Number.isInteger(spins) || spins < 0 || spins > MAX_SPINS) {
-      throw new RangeError(`"spins" is a whole number from 0 to ${MAX_SPINS}, not ${spins}`);
-    }
+    assertSpins(spins);
     assertMayBlock(this.#platform);
     const tries = timeout === undefined || timeout > 0 ? spins : 0;
     for (let spin = 0; spin < tries; spin++) {

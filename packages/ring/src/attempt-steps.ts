@@ -1,11 +1,14 @@
 import {
   assertMayBlock,
+  assertSpins,
+  DEFAULT_SPINS,
   type Deadline,
   deadlineAfter,
   type Platform,
   runBlocking,
   type Step,
   type Steps,
+  type WaitOptions,
 } from '@heddle/memory';
 
 /** What is tried until it succeeds, and what to sleep on in between. */
@@ -72,12 +75,13 @@ export class AttemptSteps implements AttemptingSteps {
 /**
  * What every blocking form begins with.
  *
- * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block; TypeError or RangeError for a
- *   bad timeout.
+ * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block; TypeError or RangeError for bad
+ *   options.
  */
-export function beginBlocking(platform: Platform, timeoutMs: number | undefined): Deadline {
+export function beginBlocking(platform: Platform, { timeout, spins = DEFAULT_SPINS }: WaitOptions): Deadline {
   assertMayBlock(platform);
-  return deadlineAfter(timeoutMs, platform.now);
+  assertSpins(spins);
+  return deadlineAfter(timeout, platform.now);
 }
 
 /** Goes on after a first attempt that failed: tries `spins` times, then parks. Returns false when the time is up. */
@@ -86,7 +90,7 @@ export function blockUntil(
   words: Int32Array,
   platform: Platform,
   deadline: Deadline,
-  spins: number,
+  spins = DEFAULT_SPINS,
 ): boolean {
   if (deadline !== Infinity && deadline <= platform.now()) return false;
   for (let spin = 0; spin < spins; spin++) {

@@ -1,5 +1,4 @@
 import {
-  DEFAULT_SPINS,
   type Platform,
   registerKind,
   runAsync,
@@ -127,10 +126,9 @@ export class MpmcQueue {
   /** Puts a number in, blocking while there is no room. Returns false when the time is up. @throws as `tryPut`. */
   put(value: number, options: WaitOptions = {}): boolean {
     assertInt32(value, 'A number of a queue');
-    const { timeout, spins = DEFAULT_SPINS } = options;
-    const deadline = beginBlocking(this.#platform, timeout);
+    const deadline = beginBlocking(this.#platform, options);
     if (this.#cells.put(value)) return true;
-    return blockUntil(this.#putting(value), this.#placed.words, this.#platform, deadline, spins);
+    return blockUntil(this.#putting(value), this.#placed.words, this.#platform, deadline, options.spins);
   }
 
   /** Puts a number in as soon as there is room. Resolves to false when the time is up. Rejects as `tryPut` throws. */
@@ -150,12 +148,11 @@ export class MpmcQueue {
 
   /** Takes the next number out, blocking while there is none. Undefined when the time is up. @throws as `tryTake`. */
   take(options: WaitOptions = {}): number | undefined {
-    const { timeout, spins = DEFAULT_SPINS } = options;
-    const deadline = beginBlocking(this.#platform, timeout);
+    const deadline = beginBlocking(this.#platform, options);
     const first = this.#cells.take();
     if (first !== undefined) return first;
     const { steps, taken } = this.#taking();
-    blockUntil(steps, this.#placed.words, this.#platform, deadline, spins);
+    blockUntil(steps, this.#placed.words, this.#platform, deadline, options.spins);
     return taken();
   }
 

@@ -1,5 +1,4 @@
 import {
-  DEFAULT_SPINS,
   deadlineAfter,
   HeddleError,
   type Platform,
@@ -120,11 +119,10 @@ export abstract class RecordConsumer {
 
   /** Blocks until there is a record. Returns false when the time is up. @throws as {@link read} does. */
   wait(options: WaitOptions = {}): boolean {
-    const { timeout, spins = DEFAULT_SPINS } = options;
-    const deadline = beginBlocking(this.platform, timeout);
+    const deadline = beginBlocking(this.platform, options);
     if (this.#state !== IDLE) this.#refuse();
     this.giveBack();
-    return this.ready() || blockUntil(this.#steps(), this.#words, this.platform, deadline, spins);
+    return this.ready() || blockUntil(this.#steps(), this.#words, this.platform, deadline, options.spins);
   }
 
   /**

@@ -1,6 +1,5 @@
 import {
   copyBytes,
-  DEFAULT_SPINS,
   HeddleError,
   type Platform,
   runAsync,
@@ -221,15 +220,15 @@ export abstract class RecordProducer {
    *   also where there is room; `ERR_HEDDLE_OUTSTANDING` while an asynchronous write waits for its turn.
    */
   write(bytes: Uint8Array, options: WriteOptions = {}): boolean {
-    const { timeout, tag = 0, spins = DEFAULT_SPINS } = options;
-    const deadline = beginBlocking(this.platform, timeout);
+    const { tag = 0 } = options;
+    const deadline = beginBlocking(this.platform, options);
     if (this.#state === QUEUED) throw outstanding('asynchronous write waits for its turn: await it first');
     if (this.tryWrite(bytes, tag)) return true;
     const steps = new AttemptSteps({
       attempt: () => this.tryWrite(bytes, tag),
       lookBeforeSleep: () => this.lookBeforeSleep(),
     });
-    return blockUntil(steps, this.#words, this.platform, deadline, spins);
+    return blockUntil(steps, this.#words, this.platform, deadline, options.spins);
   }
 
   /**

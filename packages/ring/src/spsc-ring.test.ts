@@ -428,6 +428,15 @@ describe('waiting', () => {
     expect(consumer.read()?.byteLength).toBe(8);
   });
 
+  test('spins that are not a bounded number are refused, before anything is done', () => {
+    const { producer, consumer } = rawRing(16);
+    for (const spins of [Number.POSITIVE_INFINITY, -1, 0.5, Number.NaN, 2 ** 16 + 1]) {
+      expect(() => producer.write(new Uint8Array(1), { spins })).toThrow(RangeError);
+      expect(() => consumer.read({ spins })).toThrow(RangeError);
+    }
+    expect(consumer.tryRead()).toBeUndefined();
+  });
+
   test('LC-03: on a thread that must not block the blocking forms always fail', () => {
     const { producer, consumer } = rawRing(64, 0, { ...realPlatform, canBlock: () => false });
     expect(codeOf(() => producer.write(new Uint8Array(1)))).toBe('ERR_HEDDLE_MUST_NOT_BLOCK');

@@ -1,6 +1,5 @@
 import {
   copyBytes,
-  DEFAULT_SPINS,
   deadlineAfter,
   HeddleError,
   type Platform,
@@ -84,11 +83,10 @@ export class StreamReader {
    * @throws as {@link tryRead} does; HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block.
    */
   read(target: StreamView, options: WaitOptions = {}): number {
-    const { timeout, spins = DEFAULT_SPINS } = options;
-    const deadline = beginBlocking(this.#platform, timeout);
+    const deadline = beginBlocking(this.#platform, options);
     const count = this.tryRead(target);
     if (count > 0 || target.byteLength === 0) return count;
-    return blockUntil(this.#stepsFor(target), this.#words, this.#platform, deadline, spins)
+    return blockUntil(this.#stepsFor(target), this.#words, this.#platform, deadline, options.spins)
       ? this.tryRead(target)
       : 0;
   }

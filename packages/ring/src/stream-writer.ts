@@ -1,6 +1,5 @@
 import {
   copyBytes,
-  DEFAULT_SPINS,
   HeddleError,
   type Platform,
   realPlatform,
@@ -71,10 +70,9 @@ export class StreamWriter {
    *   write waits.
    */
   write(view: StreamView, options: WaitOptions = {}): number {
-    const { timeout, spins = DEFAULT_SPINS } = options;
-    const deadline = beginBlocking(this.#platform, timeout);
+    const deadline = beginBlocking(this.#platform, options);
     const job = this.#jobOf(view);
-    if (!job.steps.attempt()) blockUntil(job.steps, this.#words, this.#platform, deadline, spins);
+    if (!job.steps.attempt()) blockUntil(job.steps, this.#words, this.#platform, deadline, options.spins);
     return job.written();
   }
 
