@@ -242,4 +242,45 @@ export default [
       return ['10,11', '11'].includes(String(taken)) && results[0] === 2 ? undefined : `took ${taken}`;
     },
   }),
+
+  defineModel({
+    name: 'mpmc queue: the only putter, and the one that recovers it, die anywhere around one number',
+    ...queue,
+    threads: { putter: put(1, [10]), taker: take(2, 1) },
+    killable: ['putter'],
+    kills: 2,
+    recover: (thread) => {
+      recover(1)(thread);
+      close(3)(thread);
+    },
+    check: ({ results, dead }) => {
+      const taken = String(results[1]);
+      return taken === '10' || (taken === '' && dead[0] === true) ? undefined : `took ${taken}`;
+    },
+    conserve: noWriting,
+  }),
+
+  defineModel({
+    name: 'mpmc queue: a taker dies anywhere around one number, a putter that waits for its room goes on',
+    ...queue,
+    init: (words) => {
+      queue.init(words);
+      const cells = new MpmcCells(words, 1, Atomics);
+      for (const value of [10, 11]) cells.put(value);
+    },
+    threads: { putter: put(1, [12]), first: (thread) => cellsOf(thread, 2).take() },
+    killable: ['first'],
+    kills: 1,
+    recover: (thread) => {
+      recover(2)(thread);
+      return cellsOf(thread, 3).take();
+    },
+    check: ({ results, dead, recoveries }) => {
+      const taken = dead[1] === true ? recoveries[0] : results[1];
+      return results[0] === 1 && (taken === 10 || (dead[1] === true && taken === 11))
+        ? undefined
+        : `took ${taken}`;
+    },
+    conserve: noWriting,
+  }),
 ];

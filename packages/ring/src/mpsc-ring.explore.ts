@@ -226,7 +226,6 @@ export default [
   defineModel({
     name: 'mpsc ring: close against a consumer and a producer about to sleep (TR-11)',
     ...ring(),
-    ...bounded,
     threads: {
       first: write(1, 1),
       consumer: read(),
@@ -256,6 +255,94 @@ export default [
       return missing > Number(recoveries[0] ?? 0) ? 'a record is missing and was not counted' : undefined;
     },
     conserve,
+  }),
+
+  defineModel({
+    name: 'mpsc ring: one producer, one record, a consumer that parks',
+    ...ring({ start: -4 }),
+    threads: { first: write(1, 1), consumer: read(1) },
+    strayWakes: 1,
+    check: ({ results }) => eachInOrder(results[1] as number[], [1]),
+    conserve,
+  }),
+
+  defineModel({
+    name: 'mpsc ring: claim and abort, claim and commit shorter, against a consumer that parks',
+    ...ring({ start: -8 }),
+    threads: {
+      first: (thread) => {
+        const producer = producerOf(thread, 1);
+        producer.tryClaim(0, 9);
+        producer.abort();
+        producer.tryClaim(0, 10);
+        producer.commit(0);
+      },
+      consumer: read(1),
+    },
+    check: ({ results }) => eachInOrder(results[1] as number[], [1]),
+    conserve,
+  }),
+
+  defineModel({
+    name: 'mpsc ring: two producers and the lock',
+    ...ring(),
+    threads: { first: write(1, 1), second: write(2, 1) },
+    strayWakes: 1,
+    check: ({ words }) => {
+      const tags = [words[SPACE + 1]!, words[SPACE + 3]!];
+      return eachInOrder(tags, [1, 1]);
+    },
+  }),
+
+  defineModel({
+    name: 'mpsc ring: the only producer dies anywhere, a consumer that parks goes on',
+    ...ring({ start: -4 }),
+    threads: { first: write(1, 1), consumer: read(1) },
+    killable: ['first'],
+    kills: 1,
+    deep: { kills: 2 },
+    recover: (thread) => {
+      recover(thread, 1);
+      closeMpsc(wordsOf(thread), thread.platform.atomics);
+    },
+    check: ({ results, dead }) => {
+      const tags = String(results[1]);
+      return tags === '10' || (tags === '' && dead[0] === true) ? undefined : `read ${tags}`;
+    },
+  }),
+
+  defineModel({
+    name: 'mpsc ring: the consumer dies anywhere around one record',
+    ...ring({ notes: 1 }),
+    threads: { first: write(1, 1, { thenClose: true }), consumer: note },
+    killable: ['consumer'],
+    kills: 1,
+    recover: (thread) => {
+      recover(thread, 3);
+      return note(thread);
+    },
+    check: ({ words, dead, recoveries }) => {
+      const times = words[WORDS]!;
+      return times === 1 || (times === 0 && dead[1] === true && recoveries[0] === 1)
+        ? undefined
+        : `read ${times} times`;
+    },
+    conserve,
+  }),
+
+  defineModel({
+    name: 'mpsc ring: room for the next comes while its producer is about to sleep',
+    ...ring({ start: -4 }),
+    init: (words, platform) => {
+      ring({ start: -4 }).init(words);
+      const memory = new Uint8Array(words.buffer, SPACE * 4, CAPACITY);
+      const place = { slot: 0, token: 1, spaceAt: SPACE };
+      const before = new MpscProducer(words.subarray(0, WORDS), memory, place, platform);
+      for (const tag of [10, 11]) before.tryWrite(empty, tag);
+    },
+    threads: { second: write(2, 1), consumer: (thread) => consumerOf(thread).drain(() => {}) },
+    strayWakes: 1,
+    check: ({ results }) => (String(results) === '1,2' ? undefined : `written and read ${results}`),
   }),
 ];
 

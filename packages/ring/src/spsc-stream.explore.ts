@@ -8,6 +8,8 @@ import { StreamWriter } from './stream-writer.js';
 const { capacity, tail, head, begun } = spscStreamLayout.offsets;
 const SPACE = spscStreamLayout.wordCount;
 const CAPACITY = 4;
+/** What the model of a death writes. */
+const BYTES = 3;
 
 /** A stream of 4 bytes, two bytes before its positions wrap. */
 const stream = {
@@ -80,4 +82,42 @@ export default [
       return whole.includes(String(results[1])) ? undefined : `read ${results[1]}`;
     },
   }),
+
+  defineModel({
+    name: 'spsc stream: the reader dies anywhere, the next one reads no byte twice, and what one read takes is lost at most',
+    ...stream,
+    words: stream.words + BYTES,
+    names: { ...stream.names, read: [stream.words, BYTES] as const },
+    threads: { writer: write([[1, 2], [3]]), reader: note },
+    killable: ['reader'],
+    kills: 1,
+    recover: (thread) => {
+      recoverSpsc(thread.words, 2, thread.platform.atomics);
+      return note(thread);
+    },
+    check: ({ words, dead, recoveries }) => {
+      const times = [...words.subarray(stream.words)];
+      const missing = times.filter((count) => count === 0).length;
+      if (times.some((count) => count > 1)) return `read ${times} times`;
+      if (missing > (dead[1] === true ? 2 : 0)) return `read ${times} times`;
+      return Number(recoveries[0] ?? 0) > missing
+        ? `counted ${recoveries[0]}, read ${times} times`
+        : undefined;
+    },
+  }),
 ];
+
+/** Notes each byte in a word of its own, to the end. Answers how many were skipped. */
+function note(thread: SimulatedThread): number {
+  const reader = new StreamReader(thread.words, memoryOf(thread), thread.platform);
+  const target = new Uint8Array(2);
+  try {
+    for (;;) {
+      const count = reader.read(target, waiting);
+      for (const byte of target.subarray(0, count)) thread.words[stream.words + byte - 1]!++;
+    }
+  } catch (error) {
+    if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED')) throw error;
+  }
+  return reader.skippedBytes;
+}
