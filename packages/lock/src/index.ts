@@ -1,4 +1,4 @@
-export { Segment } from '@heddle/memory';
+export { type ErrorCode, HeddleError, Segment } from '@heddle/memory';
 export { AutoResetEvent } from './auto-reset-event.js';
 export { Barrier, type BarrierOptions } from './barrier.js';
 export type { BarrierOutcome } from './barrier-steps.js';

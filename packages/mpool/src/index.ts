@@ -1,4 +1,4 @@
-export { Segment } from '@heddle/memory';
+export { type ErrorCode, HeddleError, Segment } from '@heddle/memory';
 export type { Audit, Holding } from './audit.js';
 export type { Closed, MpoolCloseOptions } from './close-options.js';
 export type { Counters, PoolCounters } from './counters.js';

@@ -1,4 +1,4 @@
-export { Segment } from '@heddle/memory';
+export { type ErrorCode, HeddleError, Segment } from '@heddle/memory';
 export { MpmcQueue, type MpmcQueueHandle, type MpmcQueueOptions } from './mpmc-queue.js';
 export type { MpscConsumer } from './mpsc-consumer.js';
 export type { MpscProducer } from './mpsc-producer.js';

@@ -1,4 +1,4 @@
-export { Segment } from '@heddle/memory';
+export { type ErrorCode, HeddleError, Segment } from '@heddle/memory';
 export { ADDRESS_BYTES, addressFromBytes, addressToBytes, type WorkerAddress } from './address.js';
 export { Completion } from './completion.js';
 export { type CloseOptions, Context } from './context.js';
