@@ -55,6 +55,24 @@ function execArgv(): { execArgv?: readonly string[] } {
   return node?.execArgv?.some((option) => option.startsWith('--input-type')) ? { execArgv: [] } : {};
 }
 
+/**
+ * Whether a bundler put this module into a file of another name. The file of the janitor is beside it then only if the
+ * bundle was made so, and what a kind names as its module is the program itself, which must not be started once more.
+ */
+const bundled = !/\/janitor-link\.[jt]s(?:$|[?#])/.test(import.meta.url ?? '');
+
+/** @throws HeddleError `ERR_HEDDLE_UNSUPPORTED` in a bundle that came without the janitor. */
+function janitorFile(): URL {
+  const files = node?.getBuiltinModule?.('node:fs') as { existsSync(file: URL): boolean };
+  // Where a bundle is CommonJS, there is no `import.meta.url`.
+  const url = import.meta.url && new URL('./janitor.worker.js', import.meta.url);
+  if (url && (!bundled || files.existsSync(url))) return url;
+  throw new HeddleError(
+    'ERR_HEDDLE_UNSUPPORTED',
+    'There is no janitor.worker.js beside this bundle: make dist/janitor.worker.js of @heddle/memory an entry of that name, leave @heddle/memory out of the bundle, or do without (janitor: false) and watch workers',
+  );
+}
+
 /** What a link does about deaths. */
 export interface Deaths {
   declareDead(unique: number): RecoveryReport;
@@ -101,7 +119,7 @@ export class JanitorLink {
   #attached = false;
   #closed = false;
   readonly #tellKind = (kind: Kind) => {
-    if (kind.module) this.#send({ module: kind.module });
+    if (kind.module && !bundled) this.#send({ module: kind.module });
   };
 
   constructor(segment: Segment, deaths: Deaths) {
@@ -127,6 +145,7 @@ export class JanitorLink {
         'A janitor needs Node: here, call segment.declareDead when you know that a thread ended',
       );
     }
+    const file = janitorFile();
     const { atomics } = this.#segment.platform;
     const { unique } = threadState();
     if (atomics.compareExchange(this.#segment.words, janitor, 0, -unique) !== 0) {
@@ -134,7 +153,7 @@ export class JanitorLink {
       return;
     }
     try {
-      const worker = new threads.Worker(new URL('./janitor.worker.js', import.meta.url), {
+      const worker = new threads.Worker(file, {
         name: 'heddle janitor',
         workerData: { heddleJanitor: this.#segment.handle },
         ...execArgv(),

@@ -15,7 +15,8 @@ export interface RecoveryContext {
 export interface Kind {
   readonly layout: Pick<Layout, 'kind' | 'version'>;
   /**
-   * The module that registers this kind when it is imported (`import.meta.url`), so that the janitor can load it.
+   * The module that registers this kind when it is imported (`import.meta.url`), so that the janitor can load it. Not
+   * looked at where this package is part of a bundle: the threads that are linked do what the janitor has no code for.
    */
   readonly module?: string | undefined;
   /**

@@ -382,7 +382,7 @@ export class Segment {
   /**
    * Starts a thread that sees the deaths of all threads that attach from now on, where there is none.
    *
-   * @throws HeddleError `ERR_HEDDLE_UNSUPPORTED` outside of Node.
+   * @throws HeddleError `ERR_HEDDLE_UNSUPPORTED` outside of Node, and in a bundle without the janitor's file.
    */
   startJanitor(): void {
     this.assertAttached();
