@@ -95,6 +95,13 @@ describe.each(EXCLUSION_KINDS)('$kind', ({ kind, Class, wordCount, skips }) => {
       lock.unlock();
     });
 
+    unless('otherThreads', 'a call whose time is up says who holds the lock', async () => {
+      other.lock();
+      const said = /^Locking the .+ did not succeed within 1 ms: thread 2 holds it$/;
+      expect(() => lock.lock({ timeout: 1 })).toThrow(said);
+      await expect(lock.lockAsync({ timeout: 1 })).rejects.toThrow(said);
+    });
+
     unless('otherThreads', 'a timed call that fails leaves the lock to the others', () => {
       other.lock();
       for (let i = 0; i < 5; i++) {

@@ -1,7 +1,7 @@
 import { runAsync, type WaitAsyncOptions } from '@heddle/memory';
 import type { Lock, LockOutcome } from './lock.js';
 import { CountedLock, type LockCounters } from './lock-counters.js';
-import { notOwnerError, timedOutError } from './lock-errors.js';
+import { lockTimedOut, notOwnerError } from './lock-errors.js';
 import { Guard, type LockGuard } from './lock-guard.js';
 import type { LockOrder } from './lock-order.js';
 import { OrderedLock } from './ordered-lock.js';
@@ -183,6 +183,6 @@ export abstract class ExclusiveLock<Core extends Lock = Lock> extends SharedObje
   }
 
   #timedOut(options: WaitAsyncOptions): Error {
-    return timedOutError(`Locking the ${this.core.kind}`, options.timeout);
+    return lockTimedOut(this.core.kind, options.timeout, this.core.owner());
   }
 }

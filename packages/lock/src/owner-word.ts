@@ -1,7 +1,7 @@
 import { assertMayBlock, deadlineAfter, type Platform, runBlocking, type Steps } from '@heddle/memory';
 import type { Lock, LockOutcome } from './lock.js';
 import type { SlowCounters } from './lock-counters.js';
-import { notOwnerError, timedOutError } from './lock-errors.js';
+import { lockTimedOut, notOwnerError } from './lock-errors.js';
 import { disown, HELD_MASK, OwnerAttempt } from './owner-attempt.js';
 import { EVERYONE, type StateWord } from './state-word.js';
 import { TaskAttempt } from './task-attempt.js';
@@ -88,7 +88,7 @@ export abstract class OwnerWord implements Lock {
 
   #lockSlow(timeoutMs: number | undefined): LockOutcome {
     const outcome = runBlocking(this.blockingSteps(), this.#words, this.state.platform, timeoutMs);
-    if (outcome === null) throw timedOutError(`Locking the ${this.kind}`, timeoutMs);
+    if (outcome === null) throw lockTimedOut(this.kind, timeoutMs, this.owner());
     return outcome;
   }
 

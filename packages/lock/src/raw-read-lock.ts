@@ -8,7 +8,7 @@ import {
 } from '@heddle/memory';
 import type { Lock, LockOutcome } from './lock.js';
 import type { SlowCounters } from './lock-counters.js';
-import { notOwnerError, timedOutError } from './lock-errors.js';
+import { lockTimedOut, notOwnerError } from './lock-errors.js';
 import { ReadSteps } from './read-steps.js';
 import { ReaderLines } from './reader-lines.js';
 import { READING } from './rw-lock.layout.js';
@@ -57,7 +57,9 @@ export class RawReadLock implements Lock {
     const { words, platform } = this.#lines;
     this.#note();
     const outcome = runBlocking(this.#blocking, words, platform, timeoutMs);
-    if (outcome === null) throw timedOutError('Locking the rwlock for reading', timeoutMs);
+    if (outcome === null) {
+      throw lockTimedOut('rwlock', timeoutMs, this.#lines.writing.load() & OWNER_MASK, ' for reading');
+    }
     return outcome;
   }
 
@@ -84,7 +86,7 @@ export class RawReadLock implements Lock {
 
   /** Only a writer can put the data in order. @throws HeddleError `ERR_HEDDLE_NOT_OWNER`. */
   markConsistent(): void {
-    throw notOwnerError('rwlock for writing', this.#lines.writing.load() & OWNER_MASK, false);
+    throw notOwnerError('rwlock', this.#lines.writing.load() & OWNER_MASK, false, ' for writing');
   }
 
   owner(): number {
@@ -106,7 +108,7 @@ export class RawReadLock implements Lock {
 
   #leave(index: number): void {
     if (!this.#lines.change(index, this.#token | READING, 0)) {
-      throw notOwnerError('rwlock for reading', this.owner(), index === this.#own);
+      throw notOwnerError('rwlock', this.owner(), index === this.#own, ' for reading');
     }
     if (this.#lines.writing.load() & OWNER_MASK) this.#lines.notify(index);
   }

@@ -8,7 +8,7 @@ import {
 } from '@heddle/memory';
 import type { Lock, LockOutcome } from './lock.js';
 import type { SlowCounters } from './lock-counters.js';
-import { relockError, timedOutError } from './lock-errors.js';
+import { lockTimedOut, relockError } from './lock-errors.js';
 import { RawMutex } from './raw-mutex.js';
 import { ReaderLines } from './reader-lines.js';
 import { READING } from './rw-lock.layout.js';
@@ -60,7 +60,7 @@ export class RawWriteLock implements Lock {
     this.#refuseUpgrade(false);
     const { words, platform } = this.#lines;
     const outcome = runBlocking(this.#blocking, words, platform, timeoutMs);
-    if (outcome === null) throw timedOutError('Locking the rwlock for writing', timeoutMs);
+    if (outcome === null) throw lockTimedOut('rwlock', timeoutMs, this.owner(), ' for writing');
     return outcome;
   }
 
