@@ -45,3 +45,41 @@ describe('the README', () => {
     for (const link of links) await expect(readFile(new URL(link, root), 'utf8')).resolves.not.toBe('');
   });
 });
+
+/** Files of the examples in a text, by name; those on threads say so in their first lines: `// main.ts`. */
+function filesIn(text: string): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const [, code] of text.matchAll(/```[jt]s\n(.*?)```/gs)) {
+    for (const part of code!.split(/^\/\/ (?=\w+\.[jt]s$)/m).slice(1)) {
+      const end = part.indexOf('\n');
+      files.set(part.slice(0, end).replace(/ts$/, 'js'), part.slice(end));
+    }
+  }
+  return files;
+}
+
+describe('an example on threads', () => {
+  const folder = new URL('../node_modules/.cache/examples/', import.meta.url);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.each([
+    'docs/locks.md',
+    'docs/memory.md',
+    'docs/pool.md',
+    'docs/rings.md',
+    'docs/transport.md',
+    'packages/lock/README.md',
+    'packages/memory/README.md',
+    'packages/mpool/README.md',
+    'packages/ring/README.md',
+    'packages/transport/README.md',
+  ])('in %s runs, and ends', async (page) => {
+    const own = new URL(`${page}/`, folder);
+    await mkdir(own, { recursive: true });
+    await writeFile(new URL('package.json', own), '{ "type": "module" }');
+    const files = filesIn(await readFile(new URL(page, root), 'utf8'));
+    for (const [name, code] of files) await writeFile(new URL(name, own), code);
+    const { stderr } = await run(process.execPath, [fileURLToPath(new URL('main.js', own))]);
+    expect(stderr).toBe('');
+  });
+});
