@@ -118,6 +118,7 @@ function chosen(names) {
 
 program
   .name('pnpm test')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .description('Builds Heddle and checks it.')
   .addArgument(
     new Argument('[stages...]', 'run only these, with a build before them where they need one').choices(

@@ -29,12 +29,14 @@ function minutes(text) {
 
 program
   .name('pnpm soak')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .description('Runs the tests on threads at their long setting, until one fails or the time is up.')
   .argument('[filters...]', 'run only files whose path contains one of these, "transport" for instance')
   .option('-m, --minutes <minutes>', 'start no more rounds after so many; 0 is one round', minutes, 0)
   .action(async (filters, options) => {
     const files = await longTests(filters);
-    if (files.length === 0) throw new Error('No test with a long setting has such a path');
+    if (files.length === 0)
+      program.error(`error: no test with a long setting has ${filters.join(' or ')} in its path`);
     const startMs = performance.now();
     let rounds = 0;
     do {

@@ -73,11 +73,11 @@ describe('heddle-explore', () => {
   });
 
   it.each([
-    [['nothing*.explore.js'], 'No *.explore.js file'],
+    [['nothing*.explore.js'], 'No file is called nothing*.explore.js'],
     [['models/*.explore.js', 'no such model'], 'No model among'],
     [['models/*.explore.js', '--replay', '0'], 'belongs to one model'],
     [['unmet-model.test-worker.js', '--replay', '9'], 'not possible'],
-    [['--seed', 'x'], 'No *.explore.js file'],
+    [['--seed', 'x'], 'No file is called **/dist/**/*.explore.js'],
   ])('says what is wrong with %s', async (args, problem) => {
     const { code, stderr } = await explore(...args);
     expect(code).toBe(2);

@@ -15,7 +15,7 @@ const usage = `heddle-explore [filter or file pattern]...
 Explores the models of built *.explore.js files and says whether each shows what it expects.
 
   filter           only models whose name or file contains it; of several, any
-  file pattern     where models are looked for (default: packages/*/dist/**/*.explore.js)
+  file pattern     where models are looked for (default: **/dist/**/*.explore.js)
   --json           print the reports as JSON
   --deep           run the models in their deep size
   --seed N         seed of random searches
@@ -66,13 +66,16 @@ async function main(): Promise<number> {
 }
 
 async function selectModels(positionals: readonly string[]): Promise<LoadedModel[]> {
-  const patterns = positionals.filter(isPattern);
+  const given = positionals.filter(isPattern);
+  // That of a package, and those of a workspace.
+  const patterns = given.length > 0 ? given : ['**/dist/**/*.explore.js'];
   const filters = positionals.filter((text) => !isPattern(text));
-  const files = await findFiles(
-    process.cwd(),
-    patterns.length > 0 ? patterns : ['packages/*/dist/**/*.explore.js'],
-  );
-  if (files.length === 0) throw new Error('No *.explore.js file found: build first, or give a file pattern');
+  const files = await findFiles(process.cwd(), patterns);
+  if (files.length === 0) {
+    throw new Error(
+      `No file is called ${patterns.join(' or ')}: build first, or give another pattern, in quotes`,
+    );
+  }
   const all = (await Promise.all(files.map(loadModels))).flat();
   if (filters.length === 0) return all;
   const chosen = all.filter(({ file, model }) =>
