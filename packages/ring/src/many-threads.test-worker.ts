@@ -95,7 +95,7 @@ async function take(handle: MpmcQueueHandle, told: Int32Array, seen: Int32Array)
   try {
     for (;;) {
       const number = task.mode === 'async' ? await queue.takeAsync() : queue.take();
-      Atomics.add(seen, number!, 1);
+      Atomics.add(seen, number, 1);
     }
   } catch (error) {
     if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED')) throw error;

@@ -147,6 +147,8 @@ export class MpmcQueue {
   }
 
   /** Takes the next number out, blocking while there is none. Undefined when the time is up. @throws as `tryTake`. */
+  take(options?: WaitOptions & { readonly timeout?: undefined }): number;
+  take(options?: WaitOptions): number | undefined;
   take(options: WaitOptions = {}): number | undefined {
     const deadline = beginBlocking(this.#platform, options);
     const first = this.#cells.take();
@@ -157,6 +159,8 @@ export class MpmcQueue {
   }
 
   /** Takes the next number out as soon as there is one. Several may wait. Rejects as `tryTake` throws. */
+  takeAsync(options?: WaitAsyncOptions & { readonly timeout?: undefined }): Promise<number>;
+  takeAsync(options?: WaitAsyncOptions): Promise<number | undefined>;
   async takeAsync(options: WaitAsyncOptions = {}): Promise<number | undefined> {
     const { steps, taken } = this.#taking();
     await runAsync(steps, this.#placed.words, this.#platform, options);

@@ -113,6 +113,8 @@ export abstract class RecordConsumer {
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where the ring is closed and read to its end;
    *   `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, also where there is a record.
    */
+  read(options?: WaitOptions & { readonly timeout?: undefined }): RingRecord;
+  read(options?: WaitOptions): RingRecord | undefined;
   read(options: WaitOptions = {}): RingRecord | undefined {
     return this.wait(options) ? this.next() : undefined;
   }

@@ -81,7 +81,7 @@ async function read(): Promise<void> {
       } else if (task.mode === 'drain') {
         if (consumer.wait()) consumer.drain(see, 16);
       } else {
-        see(consumer.read()!);
+        see(consumer.read());
       }
     }
   } catch (error) {
