@@ -1,6 +1,6 @@
 import { defineModel, type End, type SimulatedThread } from '@heddle/explore';
 import { Directory, type StructureInfo } from './directory.js';
-import { structureLayout } from './directory.layout.js';
+import { isTaken, structureLayout } from './directory.layout.js';
 import type { Platform } from './platform.js';
 import { Space } from './space.js';
 import { ENTRY_WORDS, spaceLayout, UNIT_BYTES } from './space.layout.js';
@@ -66,6 +66,8 @@ function conserve({ words }: End): string | undefined {
   const used = all.reduce((sum, { range }) => sum + range.byteLength, 0);
   if (used !== space.usage().used) return `${space.usage().used} bytes are used, ${used} by structures`;
   if (all.some(({ range }) => !space.isLive(range))) return 'a structure lies in a range that is not live';
+  const taken = words.subarray(0, SLOTS).filter(isTaken).length;
+  if (taken !== all.length) return `${taken} slots are taken, by ${all.length} structures`;
   if (new Set(all.map(({ name }) => name)).size !== all.length) return 'a name is there twice';
   return undefined;
 }
@@ -111,13 +113,26 @@ const withStructure = (name: string) => (words: Int32Array) => {
   directory.create({ name, layout: mutex, byteLength: 4, init }, 99);
 };
 
+/** Removes what was there at first, however late. */
+const removeFirst = ({ words, platform, index }: SimulatedThread) => {
+  const first = { slot: 2, range: { index: 0, generation: 0, byteOffset: BASE, byteLength: 2 * UNIT_BYTES } };
+  return { removed: over(words, platform).directory.remove(first as StructureInfo, idOf(index)) };
+};
+
 export default [
+  defineModel({
+    ...place,
+    name: 'directory: two threads create one name',
+    threads: [openOrCreate('a'), openOrCreate('a')],
+    check: agree,
+  }),
   defineModel({
     ...place,
     name: 'directory: two threads create one name, either dies at any step',
     threads: [openOrCreate('a'), openOrCreate('a')],
     kills: 1,
-    deep: { kills: 2 },
+    search: { preemptions: 1 },
+    deep: { kills: 2, search: { preemptions: Number.POSITIVE_INFINITY } },
     recover,
     check: agree,
   }),
@@ -152,6 +167,61 @@ export default [
     threads: { create: openOrCreateOnly('a'), remove: remove('a') },
     kills: 1,
     recover,
+  }),
+  defineModel({
+    ...place,
+    name: 'directory: a name is removed by who found it while it was created, either dies at any step',
+    threads: {
+      create: openOrCreateOnly('a'),
+      other: (thread) => {
+        openOrCreateOnly('a')(thread);
+        remove('a')(thread);
+      },
+    },
+    kills: 1,
+    recover,
+    races: false,
+    search: { preemptions: 1 },
+    deep: { search: { preemptions: 3 } },
+  }),
+  // The names "a" and "c" have the same probe sequence.
+  defineModel({
+    ...place,
+    name: 'directory: two threads create one name, and a slot before theirs becomes free',
+    threads: [openOrCreate('a'), openOrCreate('a'), remove('c')],
+    init: withStructure('c'),
+    races: false,
+    search: { preemptions: 2 },
+    deep: { search: { preemptions: 4 } },
+    check: ({ results, ...end }) => agree({ ...end, results: results.slice(0, 2) }),
+  }),
+  defineModel({
+    ...place,
+    name: 'directory: the same, and a death at every step',
+    threads: [openOrCreate('a'), openOrCreate('a'), remove('c')],
+    init: withStructure('c'),
+    kills: 1,
+    recover,
+    races: false,
+    search: { preemptions: 1 },
+    killable: [0],
+    deep: { killable: [0, 1, 2], search: { preemptions: 3 } },
+    check: ({ results, ...end }) => agree({ ...end, results: results.slice(0, 2) }),
+  }),
+  defineModel({
+    ...place,
+    name: 'directory: a name is removed and created again, and a late removal of the first one comes',
+    threads: {
+      again: (thread) => {
+        remove('a')(thread);
+        openOrCreateOnly('a')(thread);
+      },
+      late: removeFirst,
+    },
+    init: withStructure('a'),
+    races: false,
+    check: ({ words }) =>
+      over(words).directory.list().length === 1 ? undefined : 'The second one was removed',
   }),
   defineModel({
     ...place,

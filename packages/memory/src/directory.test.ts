@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { countingPlatform } from './counting-platform.js';
 import { Directory, type StructureOptions } from './directory.js';
-import { SLOT_REMOVED, structureLayout } from './directory.layout.js';
+import {
+  isProposed,
+  proposedWord,
+  SLOT_EMPTY,
+  SLOT_FREE,
+  slotWord,
+  structureLayout,
+} from './directory.layout.js';
 import { type Platform, realPlatform } from './platform.js';
 import { Space } from './space.js';
 
@@ -198,8 +205,9 @@ describe('two creators of one name', () => {
         ...counting.atomics,
         compareExchange(words, index, expected, replacement) {
           const found = Atomics.compareExchange(words, index, expected, replacement);
-          // The slot's CAS: from here on everybody can see it.
-          if (words === parts.slots && found === 0) directory.remove(directory.open('a', mutex), OTHER);
+          // The slot's second CAS: from here on everybody can see it.
+          if (words === parts.slots && isProposed(expected))
+            directory.remove(directory.open('a', mutex), OTHER);
           return found;
         },
       },
@@ -303,16 +311,16 @@ describe('opening', () => {
   });
 });
 
-test('finding a name costs 33 loads for a slot that holds one', () => {
+test('finding a name costs 13 loads, and one for each 4 bytes of name and kind', () => {
   const platform = countingPlatform();
   const { directory } = makeParts(platform);
   directory.create(options(), ME);
   platform.reset();
   directory.find('a');
-  expect(platform.counts()).toEqual({ load: 34 });
+  expect(platform.counts()).toEqual({ load: 16 });
   platform.reset();
   expect(directory.find('nothing')).toBeUndefined();
-  expect(platform.total()).toBeLessThanOrEqual(35);
+  expect(platform.total()).toBeLessThanOrEqual(7);
 });
 
 describe('removing', () => {
@@ -343,14 +351,75 @@ describe('removing', () => {
   });
 });
 
+describe('a slot whose structure was removed', () => {
+  test('is used again, for any name', () => {
+    const { directory, space } = makeParts();
+    const kept = directory.create(options({ name: 'kept' }), ME);
+    const { used } = space.usage();
+    const slots = new Set<number>();
+    for (let i = 0; i < 10_000; i++) {
+      const info = directory.create(options({ name: `n${i}` }), ME);
+      slots.add(info.slot);
+      expect(directory.find(info.name)).toEqual(info);
+      directory.remove(info, ME);
+      expect(directory.find(info.name)).toBeUndefined();
+    }
+    expect(slots.size).toBe(SLOTS - 1);
+    expect(space.usage()).toMatchObject({ used, ranges: 2 });
+    expect(directory.list()).toEqual([kept]);
+  });
+
+  test('holds another word for who knew the old one, although range and name are the same', () => {
+    const { directory } = makeParts();
+    const first = directory.create(options(), ME);
+    directory.remove(first, ME);
+    const second = directory.create(options(), ME);
+    expect([second.slot, second.range.index]).toEqual([first.slot, first.range.index]);
+    expect(directory.remove(first, OTHER)).toBe(false);
+    expect(directory.at(first.slot)).toEqual(second);
+  });
+
+  test('is no place for a second structure of a name that another creator proposes elsewhere', () => {
+    const { directory, slots } = makeParts();
+    const blocks = Array.from({ length: SLOTS - 1 }, (_, i) =>
+      directory.create(options({ name: `n${i}` }), ME),
+    );
+    const at = slots.indexOf(SLOT_EMPTY);
+    // The second one comes when the first has built, and finds all slots free.
+    const init = () => {
+      for (const block of blocks) directory.remove(block, ME);
+      directory.create(options({ name: 'b' }), OTHER);
+    };
+    expect(() => directory.create(options({ name: 'b', init }), ME)).toThrow(code('NAME_TAKEN'));
+    expect(directory.list()).toHaveLength(1);
+    // It had proposed there, and gave way.
+    expect(slots[at]).toBe(SLOT_FREE);
+  });
+});
+
 describe('settling what a dead thread left', () => {
+  test('takes back what it proposed, and decides nothing for it', () => {
+    const { directory, space, slots } = makeParts();
+    const info = directory.create(options(), OTHER);
+    directory.remove(info, OTHER);
+    const range = space.allocate(1000, ME);
+    slots[info.slot] = proposedWord(range);
+    directory.withdraw(OTHER);
+    expect(slots[info.slot]).toBe(proposedWord(range));
+    directory.withdraw(ME);
+    expect(slots[info.slot]).toBe(SLOT_FREE);
+    expect(space.isLive(range)).toBe(true);
+    directory.settle(ME);
+    expect(space.usage().used).toBe(0);
+  });
+
   test('keeps what it published, and frees what it did not', () => {
     const { directory, space, slots } = makeParts();
     const published = directory.create(options(), ME);
     const loose = space.allocate(1000, ME);
     // As if it had died between the slot's CAS and its keep.
     const unkept = space.allocate(1000, ME);
-    slots[(published.slot + 1) % SLOTS] = unkept.index + 1;
+    slots[(published.slot + 1) % SLOTS] = slotWord(unkept);
     directory.settle(ME);
     expect(space.isLive(published.range)).toBe(true);
     expect(space.isLive(unkept)).toBe(true);
@@ -365,7 +434,7 @@ describe('settling what a dead thread left', () => {
       const { directory, space, slots } = makeParts();
       const info = directory.create(options(), ME);
       space.retire(info.range, ME);
-      if (steps > 1) slots[info.slot] = SLOT_REMOVED;
+      if (steps > 1) slots[info.slot] = SLOT_FREE;
       directory.settle(ME);
       expect(directory.find('a')).toBeUndefined();
       expect(space.usage().used).toBe(0);

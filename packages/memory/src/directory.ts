@@ -1,4 +1,16 @@
-import { KIND_WORDS, NAME_WORDS, SLOT_EMPTY, SLOT_REMOVED, structureLayout } from './directory.layout.js';
+import {
+  decidedWord,
+  isProposed,
+  isTaken,
+  KIND_WORDS,
+  NAME_WORDS,
+  proposedWord,
+  rangeIndexOf,
+  SLOT_EMPTY,
+  SLOT_FREE,
+  slotWord,
+  structureLayout,
+} from './directory.layout.js';
 import { HeddleError } from './errors.js';
 import { type Layout, roundUp, WORD_BYTES } from './layout.js';
 import { hashWords, packText, unpackText } from './packed-text.js';
@@ -7,7 +19,6 @@ import { assertAlignment, type Range, type Space } from './space.js';
 import { UNIT_BYTES } from './space.layout.js';
 
 const { kind, name, version, bodyOffset, byteLengthLow, byteLengthHigh } = structureLayout.offsets;
-const NAME_END = name + NAME_WORDS;
 const COPY_WORDS = 16 * 1024;
 const ZEROS = new Int32Array(COPY_WORDS);
 
@@ -45,19 +56,35 @@ export interface StructureOptions {
  * **Layout**: a table of one-word slots, probed from the hash of the name; a slot holds the index of the range
  * at whose beginning kind, name and version stand ({@link structureLayout}), followed by the body.
  *
- * **States** of a slot: 0 empty → range index + 1 → -1 removed, for ever. A name is created at the first empty
- * slot of its probe sequence, so two creators of one name meet at the same slot.
+ * **States** of a slot (`directory.layout.ts`):
  *
- * **One commit**: a structure is complete, body included, before one CAS of its slot makes it visible. Losers
- * see the winner's and free their range.
+ * | state    | meaning                                                              | becomes                            |
+ * |----------|----------------------------------------------------------------------|------------------------------------|
+ * | empty    | never used: probing ends here                                        | proposed, when a creator takes it  |
+ * | free     | used before: probing goes on                                         | the same                           |
+ * | proposed | a structure that is complete, and of whose name there may be another | decided or free, by anyone         |
+ * | decided  | a structure, as long as its range is live                            | free, when it was removed          |
  *
- * **Ordering**: D1: body and names before the slot's CAS ↔ the slot's load before names and body. A reader loads
- * the slot again after it, since the memory of a removed structure may be in use for another.
+ * **Invariant**: of one name at most one slot is decided and its range live. A creator proposes first, and then looks
+ * at the whole probe sequence (so of two at least one sees the other): it gives way to one that is decided, or proposed
+ * at an earlier place; one that is proposed at a later place gives way to it, by CAS. Whoever meets a proposal of the
+ * name that it wants decides it in the same way, so nobody waits for a creator that sleeps or died.
  *
- * **Death**: before the CAS the range belongs to its thread and is discarded; after it, kept. A removal retires the
- * range, marks the slot, then frees: recovery finishes it.
+ * **One commit**: a structure is complete, body included, before the CAS of its slot from proposed to decided makes it
+ * visible. Losers see the winner's and free their range. A removal is committed by the CAS that retires the range.
  *
- * **Cost**: a slow path; `find` loads the 33 words that describe a structure, for each slot that it looks at.
+ * **Ordering**: D1: body and names, then the slot's CAS to proposed, then that to decided ↔ the slot's load before names
+ * and body. A reader looks again after it whether slot and range are the same, since the memory of a removed structure
+ * may be in use for another.
+ *
+ * **Death**: before it is decided the range belongs to its thread and is discarded, and its slot is free; after it, kept.
+ * A removal retires the range, frees the slot, then the range: recovery finishes it.
+ *
+ * **Limits**: who sleeps between its look at a proposal and its CAS is deceived where that slot is used again by the same
+ * range 2^13 times meanwhile, and just then has a proposal of that name.
+ *
+ * **Cost**: a slow path; `find` makes 6 loads for a slot with another name (more where the first 4 bytes agree),
+ * and 13 and one for each 4 bytes of name and kind for the one that it finds.
  */
 export class Directory {
   readonly capacity: number;
@@ -128,8 +155,8 @@ export class Directory {
     for (const slot of this.#probe(nameWords)) {
       const held = this.#load(slot);
       if (held === SLOT_EMPTY) return undefined;
-      const info = this.#read(slot, held);
-      if (info?.name === structureName) return info;
+      const info = isProposed(held) ? undefined : this.#read(slot, held, nameWords);
+      if (info) return info;
     }
     return undefined;
   }
@@ -141,16 +168,17 @@ export class Directory {
    * @returns whether this call removed it.
    */
   remove(info: StructureInfo, owner: number): boolean {
-    if (this.#load(info.slot) !== info.range.index + 1 || !this.#space.retire(info.range, owner))
-      return false;
-    this.#platform.atomics.store(this.#slots, info.slot, SLOT_REMOVED);
+    const word = slotWord(info.range);
+    if (this.#load(info.slot) !== word || !this.#space.retire(info.range, owner)) return false;
+    this.#replace(info.slot, word, SLOT_FREE);
     this.#space.free(info.range);
     return true;
   }
 
   /** The structure in a slot, undefined where there is none. */
   at(slot: number): StructureInfo | undefined {
-    return this.#read(slot, this.#load(slot));
+    const held = this.#load(slot);
+    return isProposed(held) ? undefined : this.#read(slot, held);
   }
 
   /** All structures, in no order. */
@@ -164,22 +192,39 @@ export class Directory {
   }
 
   /**
+   * Takes back what a dead thread proposed and nobody has decided. Before anything is recovered: what counts from then
+   * on is in the directory already. Can be repeated.
+   */
+  withdraw(deadOwner: number): void {
+    for (const [slot, held] of this.#heldBy(deadOwner)) {
+      if (isProposed(held)) this.#replace(slot, held, SLOT_FREE);
+    }
+  }
+
+  /**
    * Settles the ranges that a dead thread left: a published structure is kept, a removal that it began is
    * finished, everything else is discarded. Can be repeated. Who opened a structure may remove it at the same time:
    * then the range is theirs to free.
    */
   settle(deadOwner: number): void {
-    const slotOf = new Map<number, number>();
-    for (let slot = 0; slot < this.capacity; slot++) slotOf.set(this.#load(slot) - 1, slot);
-    for (const range of this.#space.owned(deadOwner)) {
-      const slot = slotOf.get(range.index);
-      if (slot !== undefined && this.#space.isLive(range)) {
-        this.#space.keep(range);
-        continue;
-      }
-      if (slot !== undefined) this.#platform.atomics.store(this.#slots, slot, SLOT_REMOVED);
-      this.#space.discardOf(deadOwner, range);
+    this.withdraw(deadOwner);
+    for (const [slot, held, range] of this.#heldBy(deadOwner)) {
+      if (this.#space.isLive(range)) this.#space.keep(range);
+      else this.#replace(slot, held, SLOT_FREE);
     }
+    for (const range of this.#space.owned(deadOwner)) this.#space.discardOf(deadOwner, range);
+  }
+
+  /** The slots that refer to ranges of a thread: slot, its word, the range. */
+  #heldBy(owner: number): [number, number, Range][] {
+    const ranges = new Map(this.#space.owned(owner).map((range) => [slotWord(range), range]));
+    const all: [number, number, Range][] = [];
+    for (let slot = 0; slot < this.capacity; slot++) {
+      const held = this.#load(slot);
+      const range = isTaken(held) ? ranges.get(decidedWord(held)) : undefined;
+      if (range) all.push([slot, held, range]);
+    }
+    return all;
   }
 
   #place(options: StructureOptions, owner: number): { info: StructureInfo; created: boolean } {
@@ -189,28 +234,82 @@ export class Directory {
     assertAlignment(options.align ?? UNIT_BYTES);
     let built: StructureInfo | undefined;
     try {
-      for (const slot of this.#probe(nameWords)) {
-        let held = this.#load(slot);
-        if (held === SLOT_EMPTY) {
-          built ??= this.#build(options, kindWords, nameWords, owner);
-          const { range } = built;
-          held = this.#platform.atomics.compareExchange(this.#slots, slot, SLOT_EMPTY, range.index + 1); // D1
-          if (held === SLOT_EMPTY) {
-            const info = { ...built, slot };
-            built = undefined;
-            this.#space.keep(range);
-            return { info, created: true };
-          }
-        }
-        const info = this.#read(slot, held);
-        if (info?.name === options.name) return { info, created: false };
+      // Each turn of this loop finds that another thread took a slot, or that another structure of this name goes first.
+      for (;;) {
+        const { info, slot, held } = this.#findOrPlace(nameWords);
+        if (info) return { info, created: false };
+        if (slot < 0) throw this.#full();
+        built ??= this.#build(options, kindWords, nameWords, owner);
+        const { range } = built;
+        const proposed = proposedWord(range);
+        if (!this.#replace(slot, held, proposed)) continue; // D1
+        // What is not live any more did count, and was removed at once by who found it.
+        if (!this.#decide(slot, proposed, nameWords) && this.#space.isLive(range)) continue;
+        const placed = { ...built, slot };
+        built = undefined;
+        this.#space.keep(range);
+        return { info: placed, created: true };
       }
     } finally {
       if (built) this.#space.discard(built.range);
     }
-    throw new HeddleError(
+  }
+
+  /** The structure of that name; else the first slot where one can be proposed, and its word; slot -1 where there is none. */
+  #findOrPlace(nameWords: Int32Array): { info?: StructureInfo; slot: number; held: number } {
+    let slot = -1;
+    let held = SLOT_EMPTY;
+    for (const at of this.#probe(nameWords)) {
+      const word = this.#load(at);
+      const info = this.#read(at, word, nameWords);
+      if (info && (!isProposed(word) || this.#decide(at, word, nameWords)))
+        return { info, slot: at, held: word };
+      if (slot < 0 && !isTaken(word)) [slot, held] = [at, word];
+      if (word === SLOT_EMPTY) break;
+    }
+    return { slot, held };
+  }
+
+  /**
+   * Decides whether a proposed structure counts. Anyone may, and several at once.
+   *
+   * @returns whether it does.
+   */
+  #decide(slot: number, proposed: number, nameWords: Int32Array): boolean {
+    let isLater = false;
+    for (const at of this.#probe(nameWords)) {
+      if (at === slot) {
+        isLater = true;
+        continue;
+      }
+      const found = this.#clear(at, nameWords, isLater);
+      if (found === 'empty') break;
+      if (found === 'goes first') {
+        this.#replace(slot, proposed, SLOT_FREE);
+        break;
+      }
+    }
+    const decided = decidedWord(proposed);
+    return this.#replace(slot, proposed, decided) || this.#load(slot) === decided;
+  }
+
+  /** Makes a proposal of that name give way, where it `mayGiveWay`. */
+  #clear(slot: number, nameWords: Int32Array, mayGiveWay: boolean): 'empty' | 'no such name' | 'goes first' {
+    // Each turn of this loop finds that another thread has changed the slot.
+    for (;;) {
+      const word = this.#load(slot);
+      if (word === SLOT_EMPTY) return 'empty';
+      if (this.#read(slot, word, nameWords)) {
+        if (!mayGiveWay || !isProposed(word)) return 'goes first';
+        if (this.#replace(slot, word, SLOT_FREE)) return 'no such name';
+      } else if (!isTaken(word) || this.#load(slot) === word) return 'no such name';
+    }
+  }
+
+  #full(): HeddleError {
+    return new HeddleError(
       'ERR_HEDDLE_DIRECTORY_FULL',
-      `All ${this.capacity} names of the directory are used, those of removed structures included: create the segment with a larger maxStructures`,
+      `All ${this.capacity} names of the directory are used: remove structures, or create the segment with a larger maxStructures`,
       { capacity: this.capacity },
     );
   }
@@ -228,8 +327,8 @@ export class Directory {
     try {
       const words = this.#wordsOf(range.byteOffset, range.byteLength);
       if (range.generation > 0) clear(words);
-      for (let i = 0; i < KIND_WORDS; i++) atomics.store(words, kind + i, kindWords[i]!);
-      for (let i = 0; i < NAME_WORDS; i++) atomics.store(words, name + i, nameWords[i]!);
+      this.#storeText(words, kind, kindWords);
+      this.#storeText(words, name, nameWords);
       atomics.store(words, version, layout.version);
       atomics.store(words, bodyOffset, offset);
       atomics.store(words, byteLengthLow, byteLength | 0);
@@ -251,24 +350,46 @@ export class Directory {
     }
   }
 
-  /** The structure in a slot that held this; undefined where it holds none, or what it held was removed meanwhile. */
-  #read(slot: number, held: number): StructureInfo | undefined {
-    if (held === SLOT_EMPTY || held === SLOT_REMOVED) return undefined;
+  /**
+   * The structure in a slot that held this, whether it counts or not; undefined where it holds none, or what it held was
+   * removed or replaced meanwhile.
+   *
+   * @param nameWords of which name it has to be, where that matters.
+   */
+  #read(slot: number, held: number, nameWords?: Int32Array): StructureInfo | undefined {
+    if (!isTaken(held)) return undefined;
     const { atomics } = this.#platform;
-    const range = this.#space.at(held - 1);
+    const range = this.#space.at(rangeIndexOf(held));
+    if (slotWord(range) !== decidedWord(held)) return undefined;
     const words = this.#wordsOf(range.byteOffset, structureLayout.byteLength);
-    const texts = new Int32Array(NAME_END);
-    for (let i = kind; i < NAME_END; i++) texts[i] = atomics.load(words, i);
+    // The name first: in most slots it is another one.
+    const nameFound = this.#loadText(words, name, NAME_WORDS, nameWords);
+    if (!nameFound) return undefined;
     const info = {
-      name: unpackText(texts.subarray(name, NAME_END)),
-      kind: unpackText(texts.subarray(kind, kind + KIND_WORDS)),
+      name: unpackText(nameFound),
+      kind: unpackText(this.#loadText(words, kind, KIND_WORDS)!),
       version: atomics.load(words, version),
       byteOffset: range.byteOffset + atomics.load(words, bodyOffset),
       byteLength: atomics.load(words, byteLengthHigh) * 2 ** 32 + (atomics.load(words, byteLengthLow) >>> 0),
       slot,
       range,
     };
-    return this.#load(slot) === held ? info : undefined;
+    return this.#load(slot) === held && this.#space.isLive(range) ? info : undefined;
+  }
+
+  /** Text up to its end; undefined where it is not the one that is wanted. */
+  #loadText(words: Int32Array, at: number, mostWords: number, wanted?: Int32Array): Int32Array | undefined {
+    const text = new Int32Array(mostWords);
+    for (let i = 0; i < mostWords; i++) {
+      text[i] = this.#platform.atomics.load(words, at + i);
+      if (wanted && text[i] !== wanted[i]) return undefined;
+      if (text[i] === 0) break;
+    }
+    return text;
+  }
+
+  #storeText(words: Int32Array, at: number, text: Int32Array): void {
+    for (const [i, word] of text.entries()) if (word !== 0) this.#platform.atomics.store(words, at + i, word);
   }
 
   #wordsOf(byteOffset: number, byteLength: number): Int32Array {
@@ -277,6 +398,10 @@ export class Directory {
 
   #load(slot: number): number {
     return this.#platform.atomics.load(this.#slots, slot);
+  }
+
+  #replace(slot: number, expected: number, replacement: number): boolean {
+    return this.#platform.atomics.compareExchange(this.#slots, slot, expected, replacement) === expected;
   }
 
   *#probe(nameWords: Int32Array): Generator<number> {

@@ -36,7 +36,12 @@ const holdAndLeave = (thread: SimulatedThread): { token: number; holds: boolean 
 
 /** The directory has one structure: the word. */
 function recoveryOver(thread: SimulatedThread): Recovery {
-  const directory = { capacity: 1, at: () => ({ kind: 'word' }), settle() {} } as unknown as Directory;
+  const directory = {
+    capacity: 1,
+    at: () => ({ kind: 'word' }),
+    withdraw() {},
+    settle() {},
+  } as unknown as Directory;
   const table = tableOver(thread);
   return new Recovery(table, directory, () => (_, dead) => {
     thread.atomics.compareExchange(thread.words, HELD, dead.token, 0);

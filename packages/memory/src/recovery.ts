@@ -98,6 +98,7 @@ export class Recovery {
     const unknownKinds: string[] = [];
     const failures: unknown[] = [];
     let complete = true;
+    this.#directory.withdraw(id);
     for (let slot = this.#table.scannedSlots(id); slot < this.#directory.capacity; slot++) {
       const info = this.#directory.at(slot);
       if (!info) continue;

@@ -18,7 +18,12 @@ const rows = (count: number) =>
 
 /** A directory with one structure, whose recovery is `step`. */
 function recoveryOf(table: ThreadTable, step: RecoveryStep): Recovery {
-  const directory = { capacity: 1, at: () => ({ kind: 'any' }), settle() {} } as unknown as Directory;
+  const directory = {
+    capacity: 1,
+    at: () => ({ kind: 'any' }),
+    withdraw() {},
+    settle() {},
+  } as unknown as Directory;
   return new Recovery(table, directory, () => step);
 }
 

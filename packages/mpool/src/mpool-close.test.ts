@@ -1,6 +1,7 @@
 import { HeddleError, Segment } from '@heddle/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Mpool } from './mpool.js';
+import { mpoolLayout } from './mpool.layout.js';
 import type { MpoolOptions } from './pool-options.js';
 
 const outstanding = expect.objectContaining({ code: 'ERR_HEDDLE_OUTSTANDING' });
@@ -132,6 +133,52 @@ describe.each<Partial<MpoolOptions>>([
     again.put(descriptor);
     expect(again.audit()).toMatchObject({ outstanding: 0, put: 1, consistent: true });
     again.close();
+    expect(isGone()).toBe(true);
+  });
+
+  it('10 000 times under other names, in flat memory', () => {
+    const kept = Mpool.create(segment, { name: 'kept', elemSize: 8, maxElems: 1 });
+    const usages = Array.from({ length: variant.debug ? 1000 : 10_000 }, (_, i) => {
+      const pool = poolOf({ name: `p${i}` });
+      pool.put(pool.get());
+      pool.close();
+      return i % 500 === 499 ? segment.space.usage() : undefined;
+    }).filter((usage) => usage !== undefined);
+    expect(new Set(usages.map((usage) => usage.used + usage.ranges * 2 ** 32)).size).toBe(1);
+    expect(segment.directory.list()).toHaveLength(2);
+    kept.close();
+  });
+
+  it('and its place used for another one, which objects of the first one do not touch', () => {
+    const first = poolOf();
+    const disposed = Mpool.open(segment, 'p');
+    const descriptor = first.get();
+    first.put(descriptor);
+    disposed[Symbol.dispose]();
+    const { slot } = segment.openStructure('p', mpoolLayout);
+    first.close();
+    const second = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 4, ...variant });
+    expect(segment.openStructure('p', mpoolLayout).slot).toBe(slot);
+    const other = second.get();
+    expect(() => first.put(other)).toThrow(closed);
+    expect(() => first.tryGet()).toThrow(closed);
+    expect(() => disposed.put(other)).toThrow(detached);
+    expect(Mpool.open(segment, 'p').audit()).toMatchObject({ outstanding: 1, refused: 0, consistent: true });
+    second.put(other);
+    second.close();
+    expect(isGone()).toBe(true);
+  });
+
+  it('after its thread had given it up, and its place used for another one, which the thread can open', () => {
+    const pool = poolOf();
+    const info = segment.openStructure('p', mpoolLayout);
+    pool[Symbol.dispose]();
+    // What the last user does, on another thread.
+    segment.removeStructure(info);
+    const other = poolOf();
+    expect(segment.openStructure('p', mpoolLayout).slot).toBe(info.slot);
+    other.put(other.get());
+    other.close();
     expect(isGone()).toBe(true);
   });
 

@@ -54,11 +54,11 @@ export class PoolThread {
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where it was closed meanwhile; TypeError as {@link use} does.
    */
   static join(segment: Segment, info: StructureInfo, hooks: SlotHooks): PoolThread {
-    const known = knownIn(PoolThread.#known, segment);
-    const users = known.get(info.slot)?.users ?? usersOf(segment, info);
+    const known = PoolThread.#knownOf(segment, info);
+    const users = known?.users ?? usersOf(segment, info);
     if (!users.enter()) throw poolClosed(info.name);
-    const thread = known.get(info.slot) ?? new PoolThread(segment, info, users);
-    known.set(info.slot, thread);
+    const thread = known ?? new PoolThread(segment, info, users);
+    PoolThread.#knownIn(segment).set(info.slot, thread);
     thread.joined = true;
     try {
       if (thread.pool.isClosed()) throw poolClosed(info.name);
@@ -72,7 +72,7 @@ export class PoolThread {
 
   /** Does something with a pool for which this thread need not be a user. Nothing where the pool was removed. */
   static visit(segment: Segment, info: StructureInfo, action: (thread: PoolThread) => void): void {
-    const known = PoolThread.#known.get(segment)?.get(info.slot);
+    const known = PoolThread.#knownOf(segment, info);
     if (known?.joined) {
       action(known);
       return;
@@ -84,6 +84,19 @@ export class PoolThread {
     } finally {
       users.leave();
     }
+  }
+
+  static #knownIn(segment: Segment): Map<number, PoolThread> {
+    const known = PoolThread.#known.get(segment) ?? new Map<number, PoolThread>();
+    PoolThread.#known.set(segment, known);
+    return known;
+  }
+
+  /** What this thread has of that pool, and not of one that was in its place before. */
+  static #knownOf(segment: Segment, { slot, range }: StructureInfo): PoolThread | undefined {
+    const known = PoolThread.#knownIn(segment).get(slot);
+    const had = known?.info.range;
+    return had?.index === range.index && had.generation === range.generation ? known : undefined;
   }
 
   private constructor(segment: Segment, info: StructureInfo, users: PoolUsers) {
@@ -138,7 +151,9 @@ export class PoolThread {
   end(): void {
     for (const member of this.members) member();
     this.members.clear();
-    PoolThread.#known.get(this.segment)?.delete(this.info.slot);
+    if (PoolThread.#knownOf(this.segment, this.info) === this) {
+      PoolThread.#knownIn(this.segment).delete(this.info.slot);
+    }
     this.joined = false;
     this.users.leave();
   }
@@ -234,12 +249,6 @@ export class PoolThread {
     const prepare = (slot: number) => this.hooks.init?.(this.bytesAt(this.offsets.of(slot)));
     return { poolName: this.info.name, elements, prepare };
   }
-}
-
-function knownIn(all: WeakMap<Segment, Map<number, PoolThread>>, segment: Segment): Map<number, PoolThread> {
-  const known = all.get(segment) ?? new Map<number, PoolThread>();
-  all.set(segment, known);
-  return known;
 }
 
 export function poolClosed(name: string): HeddleError {
