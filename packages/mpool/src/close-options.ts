@@ -3,8 +3,8 @@ import type { Holding } from './audit.js';
 /** How a pool is closed. */
 export interface MpoolCloseOptions {
   /**
-   * Whether to wait until everything that is out was put: true, or for so many milliseconds at most. Others may get and
-   * put meanwhile. Default false.
+   * Whether to wait until everything that is out was put: true, or for so many milliseconds at most. Others may put
+   * meanwhile; who gets, or waits for an element, gets `ERR_HEDDLE_CLOSED`, as long as any thread waits. Default false.
    */
   readonly wait?: boolean | number;
   /** Whether to close it although elements are out: they can be put still, and views of them stay theirs. Default false. */

@@ -1,12 +1,13 @@
 import type { Growth } from './growth.js';
 import { holdingAll } from './holding-all.js';
+import { IdBits } from './id-bits.js';
 import { generationOfLease, isOut, LEASE, stateOfLease } from './lease.js';
-import { mpoolLayout } from './mpool.layout.js';
+import { CLOSED, CLOSING, mpoolLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
 import { unsentPuts } from './seat.js';
 import type { Shard } from './shard.js';
 
-const { closed, closedHint, released } = mpoolLayout.offsets;
+const { closed, closedHint, closers, released } = mpoolLayout.offsets;
 
 interface Parts {
   readonly pool: PoolWords;
@@ -34,11 +35,36 @@ export function closePool(
   if (pool.isClosed()) return true;
   const came = holdingAll(shards, () => commit(pool, shards, force));
   if (came === 'out') return false;
-  pool.platform.atomics.store(pool.words, closedHint, 1);
   pool.wakeAll();
   if (came === 'closed') beforeRelease?.();
   releaseIfUnused({ pool, shards, growth });
   return true;
+}
+
+/**
+ * Notes that a thread waits until it can close the pool, or waits no more. While any does, nothing is given out, and who
+ * waits for an element is told.
+ *
+ * **One commit**: the store of `closed`. **Death** of who waits leaves its bit, which recovery takes out: then the pool
+ * is open again, unless somebody else waits. Can be repeated.
+ */
+export function noteCloser(pool: PoolWords, shards: readonly Shard[], id: number, waits: boolean): void {
+  holdingAll(shards, () => setCloser(pool, id, waits));
+  if (waits) pool.wakeAll();
+}
+
+/** The same where all latches are held. */
+export function setCloser(pool: PoolWords, id: number, waits: boolean): void {
+  const ids = new IdBits(pool, closers);
+  if (waits) ids.add(id);
+  else ids.delete(id);
+  if (!pool.isClosed()) setState(pool, ids.ids().length > 0 ? CLOSING : 0);
+}
+
+/** All latches must be held. */
+function setState({ platform, words }: PoolWords, state: number): void {
+  platform.atomics.store(words, closed, state);
+  platform.atomics.store(words, closedHint, state);
 }
 
 /** All latches must be held. */
@@ -55,7 +81,7 @@ function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'clo
     if (unsent.has(descriptor)) toPut.push(descriptor);
     else if (!force) return 'out';
   }
-  pool.platform.atomics.store(pool.words, closed, 1);
+  setState(pool, CLOSED);
   for (const descriptor of toPut) {
     shards[0]!.free(pool.format.slotOf(descriptor), pool.format.next(pool.format.generationOf(descriptor)));
   }

@@ -1,27 +1,39 @@
 import type { Step, Steps } from '@heddle/memory';
 import type { PoolWords } from './pool-words.js';
 
+/** What a thread does to close a pool. */
+interface Closer {
+  /** Sends off what this thread keeps back, and closes the pool; false where something is out, and it is not forced. */
+  close(force: boolean): boolean;
+  /** From now on nothing is given out. */
+  beginClosing(): void;
+  /** This thread does not wait any more. */
+  endClosing(): void;
+}
+
 /**
- * Closing a pool, and sleeping while something is out: the blocking and the asynchronous form in steps. Others get and
- * put meanwhile; it is closed at the first moment at which nothing is out.
+ * Closing a pool, and sleeping while something is out: the blocking and the asynchronous form in steps. Others put
+ * meanwhile, and get nothing; it is closed at the first moment at which nothing is out.
  *
  * It sleeps on the word that getters sleep on: each put that others can see wakes it.
  */
 export class CloseSteps implements Steps<boolean> {
   readonly #pool: PoolWords;
-  readonly #tryClose: () => boolean;
+  readonly #closer: Closer;
+  #waits = false;
 
-  /** @param tryClose sends off what this thread keeps back, and closes the pool where nothing is out. */
-  constructor(pool: PoolWords, tryClose: () => boolean) {
+  constructor(pool: PoolWords, closer: Closer) {
     this.#pool = pool;
-    this.#tryClose = tryClose;
+    this.#closer = closer;
   }
 
   /** Done with whether it is closed. */
   begin(): Step<boolean> {
-    if (this.#tryClose()) return { done: true, value: true };
+    if (this.#closer.close(false)) return { done: true, value: true };
+    if (!this.#waits) this.#closer.beginClosing();
+    this.#waits = true;
     const expected = this.#pool.announceSleep();
-    if (this.#tryClose()) return { done: true, value: true };
+    if (this.#closer.close(false)) return { done: true, value: true };
     return { done: false, index: this.#pool.wakeupIndex, expected };
   }
 
@@ -30,8 +42,14 @@ export class CloseSteps implements Steps<boolean> {
   }
 
   onTimeout(): Step<boolean> {
-    return { done: true, value: this.#tryClose() };
+    return { done: true, value: this.#closer.close(false) };
   }
 
   onAbort(): void {}
+
+  /** To be called once, however it ended. */
+  end(): void {
+    if (this.#waits) this.#closer.endClosing();
+    this.#waits = false;
+  }
 }

@@ -8,6 +8,8 @@ export const MAX_SLOTS = 2 ** 24;
 
 /** What stands for no descriptor inside of this package. Never given to a caller. */
 export const NONE = -1;
+/** What is got from a pool that is closed, or being closed. */
+export const NOT_OPEN = -2;
 
 /**
  * How a number names a slot and a generation of it: `generation << slotBits | slot`.

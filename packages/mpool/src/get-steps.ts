@@ -1,5 +1,5 @@
 import type { Step, Steps } from '@heddle/memory';
-import { NONE } from './descriptor.js';
+import { NONE, NOT_OPEN } from './descriptor.js';
 import type { Policy } from './policy.js';
 import type { PoolWords } from './pool-words.js';
 
@@ -20,7 +20,7 @@ export class GetSteps implements Steps<number> {
     this.#check = check;
   }
 
-  /** Done with a descriptor, or with `NONE` where the pool was closed. */
+  /** Done with a descriptor, or with `NOT_OPEN` where the pool was closed or is being closed. */
   begin(): Step<number> {
     const first = this.#policy.take();
     if (first !== NONE) return { done: true, value: first };
@@ -29,7 +29,8 @@ export class GetSteps implements Steps<number> {
     this.#policy.countWait?.();
     const expected = this.#pool.announceSleep();
     const second = this.#policy.take();
-    if (second !== NONE || this.#pool.isClosed()) return { done: true, value: second };
+    if (second !== NONE) return { done: true, value: second };
+    if (!this.#pool.isOpen()) return { done: true, value: NOT_OPEN };
     // After the announcement: whoever makes it throw later wakes this thread.
     this.#check?.();
     return { done: false, index: this.#pool.wakeupIndex, expected };

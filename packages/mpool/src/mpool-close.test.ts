@@ -70,11 +70,13 @@ describe.each<Partial<MpoolOptions>>([
   it('when the last element is back, waiting on the event loop', async () => {
     const pool = poolOf();
     const descriptor = pool.get();
+    const spare = pool.get();
     const closing = pool.closeAsync();
-    const getting = pool.getAsync();
-    pool.put(await getting);
+    pool.put(spare);
     expect(pool.closed).toBe(false);
-    pool.put(descriptor);
+    const opened = Mpool.open(segment, 'p');
+    expect(() => opened.tryGet()).toThrow(closed);
+    opened.put(descriptor);
     expect(await closing).toEqual({ outstanding: [], usedBy: [] });
     expect(isGone()).toBe(true);
     expect(await pool.closeAsync()).toEqual({ outstanding: [], usedBy: [] });
@@ -92,6 +94,49 @@ describe.each<Partial<MpoolOptions>>([
     expect(() => pool.close({ wait: Number.NaN })).toThrow(RangeError);
     pool.put(descriptor);
     expect(pool.close({ wait: true })).toEqual({ outstanding: [], usedBy: [] });
+    expect(isGone()).toBe(true);
+  });
+
+  it('while it is waited for until all is put: getters are refused until the wait is given up', async () => {
+    const pool = poolOf({ maxElems: 1, exact: true, ...(variant.magazine && { magazine: 0 }) });
+    const descriptor = pool.get();
+    const waiting = pool.getAsync();
+    const [first, second] = [new AbortController(), new AbortController()];
+    const closing = [first, second].map(({ signal }) => pool.closeAsync({ signal }));
+    await expect(waiting).rejects.toEqual(closed);
+    expect(() => pool.tryGet()).toThrow(closed);
+    expect(() => pool.get({ timeout: 0 })).toThrow(/is being closed/);
+    expect(pool.audit()).toMatchObject({ outstanding: 1, consistent: true });
+    first.abort('enough');
+    await expect(closing[0]).rejects.toBe('enough');
+    await expect(pool.getAsync()).rejects.toEqual(closed);
+    second.abort('enough');
+    await expect(closing[1]).rejects.toBe('enough');
+    expect(() => pool.close({ wait: 0 })).toThrow(outstanding);
+    pool.put(descriptor);
+    pool.put(pool.get());
+    pool.close();
+    expect(isGone()).toBe(true);
+  });
+
+  it('by a task of an object that was disposed meanwhile', async () => {
+    const pool = poolOf();
+    const other = Mpool.open(segment, 'p');
+    const descriptor = pool.get();
+    const controller = new AbortController();
+    const closing = other.closeAsync({ signal: controller.signal });
+    other[Symbol.dispose]();
+    pool.detach(descriptor);
+    pool[Symbol.dispose]();
+    controller.abort('enough');
+    await expect(closing).rejects.toBe('enough');
+    // Nobody uses it.
+    const { byteOffset, byteLength } = segment.openStructure('p', mpoolLayout);
+    expect(segment.wordsAt(byteOffset, byteLength)[mpoolLayout.offsets.users]).toBe(0);
+    const again = Mpool.open(segment, 'p');
+    again.put(descriptor);
+    again.put(again.get());
+    expect(again.close()).toEqual({ outstanding: [], usedBy: [] });
     expect(isGone()).toBe(true);
   });
 

@@ -1,5 +1,5 @@
 import { defineLayout, field, LINE_BYTES, roundUp, WORD_BYTES } from '@heddle/memory';
-import { USER_WORDS } from './pool-users.layout.js';
+import { ID_WORDS } from './id-bits.js';
 
 /** Most threads that have a magazine each. */
 export const MAX_SEATS = 64;
@@ -11,6 +11,11 @@ export const LATE_LOG_ENTRIES = 8;
 export const DAMAGE_LOG_ENTRIES = 8;
 /** Words of an entry: descriptor, kind, the thread that did it as far as that is known, the thread that found it. */
 export const DAMAGE_WORDS = 4;
+
+/** Somebody waits until it can be closed: nothing is given out, and what is out can be put. */
+export const CLOSING = 1;
+/** Closed, for ever. */
+export const CLOSED = 2;
 
 /**
  * A pool in its segment:
@@ -66,12 +71,14 @@ export const mpoolLayout = defineLayout('mpool', 1, {
   owner: field('creator'),
   /** What getters sleep on: a sequence << 1 | whether somebody sleeps. */
   wakeup: field('anyone'),
-  /** 0 open, 1 closed: written by who holds all latches, so that who holds one knows. */
+  /** 0 open, {@link CLOSING} or {@link CLOSED}: written by who holds all latches, so that who holds one knows. */
   closed: field('closer'),
   /** The same for those who hold none, somewhat later. */
   closedHint: field('closer'),
+  /** Threads that wait until they can close it, a bit for each id. While there are any it is closing, unless it is closed. */
+  closers: field('closer', ID_WORDS),
   /** Threads that use the pool, a bit for each id; see `PoolUsers`. */
-  users: field('gate holder', USER_WORDS),
+  users: field('gate holder', ID_WORDS),
   /** 1 when it is closed and the memory of its elements was given back. */
   released: field('anyone'),
   /** The one commit of growth: chunks that count. */

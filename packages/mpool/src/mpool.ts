@@ -29,7 +29,7 @@ import type { SlotHooks } from './slot-hooks.js';
 import type { SlotOffsets } from './slot-offsets.js';
 
 // A name of this module costs nothing in compiled code, an imported one is looked up and checked at each use.
-const { NONE } = descriptors;
+const { NONE, NOT_OPEN } = descriptors;
 const { adopt, detach } = handOver;
 const { generationOfLease, isOut } = leases;
 
@@ -402,6 +402,7 @@ export class Mpool extends OpenPool {
   }
 
   #got(descriptor: number): number {
+    if (descriptor === NOT_OPEN) this.throwClosed();
     if (descriptor !== NONE) return descriptor;
     this.assertOpen();
     throw new HeddleError(

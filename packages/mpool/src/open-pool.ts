@@ -93,11 +93,13 @@ export abstract class OpenPool {
     const thread = this.using();
     const { policy, pool } = thread;
     policy.assertMayUse();
-    const waits = wait !== false && !force;
-    const closed = waits
-      ? runBlocking(this.#closeSteps(thread), pool.words, pool.platform, wait === true ? undefined : wait)
-      : thread.close(force);
-    return this.#closed(closed);
+    if (wait === false || force) return this.#closed(thread.close(force));
+    const steps = new CloseSteps(pool, thread);
+    try {
+      return this.#closed(runBlocking(steps, pool.words, pool.platform, wait === true ? undefined : wait));
+    } finally {
+      steps.end();
+    }
   }
 
   /**
@@ -108,11 +110,7 @@ export abstract class OpenPool {
   async closeAsync(options: WaitAsyncOptions = {}): Promise<Closed> {
     if (this.#endedByClose()) return NOTHING_LEFT;
     this.using().policy.assertMayUse();
-    return this.#closed(await this.runAsync((thread) => this.#closeSteps(thread), options));
-  }
-
-  #closeSteps(thread: PoolThread): CloseSteps {
-    return new CloseSteps(thread.pool, () => thread.close(false));
+    return this.#closed(await this.runAsync((thread) => new CloseSteps(thread.pool, thread), options));
   }
 
   #closed(closed: boolean): Closed {
@@ -172,24 +170,28 @@ export abstract class OpenPool {
 
   /** While it waits, this thread stays a user of the pool. */
   protected async runAsync<Result>(
-    steps: (thread: PoolThread) => Steps<Result>,
+    make: (thread: PoolThread) => Steps<Result> & { end?(): void },
     options: WaitAsyncOptions,
   ): Promise<Result> {
     const thread = this.using();
     const { words, platform } = thread.pool;
+    const steps = make(thread);
     thread.waits++;
     try {
-      return await runAsync(steps(thread), words, platform, options);
+      return await runAsync(steps, words, platform, options);
     } finally {
-      thread.waits--;
+      steps.end?.();
+      thread.endWait();
     }
   }
 
-  /** @throws HeddleError `ERR_HEDDLE_CLOSED` where some thread closed the pool. */
+  /** @throws HeddleError `ERR_HEDDLE_CLOSED` where some thread closed the pool, or waits until it can. */
   protected assertOpen(): void {
-    const thread = this.using();
-    if (!thread.pool.isClosed()) return;
-    thread.endIfClosed();
-    throw poolClosed(this.name);
+    if (!this.using().pool.isOpen()) this.throwClosed();
+  }
+
+  protected throwClosed(): never {
+    this.using().endIfClosed();
+    throw poolClosed(this.name, !this.closed);
   }
 }

@@ -1,8 +1,9 @@
 import { defineModel, type End, type Model, type SimulatedThread } from '@heddle/explore';
 import { type Platform, realPlatform, runBlocking } from '@heddle/memory';
 import { auditPool } from './audit.js';
-import { closePool } from './close-pool.js';
-import { NONE } from './descriptor.js';
+import { closePool, noteCloser } from './close-pool.js';
+import { CloseSteps } from './close-steps.js';
+import { NONE, NOT_OPEN } from './descriptor.js';
 import { GetSteps } from './get-steps.js';
 import { type ChunkSource, Growth } from './growth.js';
 import { adopt, detach } from './hand-over.js';
@@ -260,8 +261,7 @@ export class Player {
   wait(timeoutMs?: number): number {
     const { pool } = this.#parts;
     const descriptor = runBlocking(new GetSteps(pool, this.#policy), pool.words, pool.platform, timeoutMs);
-    if (descriptor !== NONE) this.mark(descriptor);
-    return descriptor;
+    return this.#got(descriptor);
   }
 
   /** Gets a slot as a task of the event loop does. */
@@ -279,7 +279,12 @@ export class Player {
       },
       { ...options, leavesEntry: false },
     );
-    if (descriptor !== NONE) this.mark(descriptor);
+    return this.#got(descriptor);
+  }
+
+  #got(descriptor: number): number {
+    if (descriptor === NONE || descriptor === NOT_OPEN) return NONE;
+    this.mark(descriptor);
     return descriptor;
   }
 
@@ -349,8 +354,29 @@ export class Player {
     holdingAll(shards, () => growth.dropFreeChunks(shards));
   }
 
+  /** Whether the pool gives slots out, closing, or closed. */
+  state(): number {
+    return this.#thread.atomics.load(this.#thread.words, mpoolLayout.offsets.closed);
+  }
+
   close(force = false): boolean {
     return closePool(this.#parts, undefined, force);
+  }
+
+  /** Waits until all is put, and closes it then. False where it gave that up. */
+  closeWaiting(timeoutMs?: number): boolean {
+    const { pool, shards } = this.#parts;
+    const steps = new CloseSteps(pool, {
+      close: (force) => {
+        this.#policy.empty();
+        return this.close(force);
+      },
+      beginClosing: () => noteCloser(pool, shards, this.id, true),
+      endClosing: () => noteCloser(pool, shards, this.id, false),
+    });
+    const closed = runBlocking(steps, pool.words, pool.platform, timeoutMs);
+    steps.end();
+    return closed;
   }
 
   /** Leaves a descriptor for another thread, as a message does. */
@@ -362,14 +388,18 @@ export class Player {
 
   /** Waits for one; NONE where its sender died. */
   receive(box: number): number {
+    const descriptor = this.told(box);
+    if (descriptor !== NONE) this.mark(descriptor);
+    return descriptor;
+  }
+
+  /** Waits for any number; NONE where its sender died. */
+  told(box: number): number {
     const { atomics } = this.#thread.platform;
     const at = this.#subject.mail + box;
     for (;;) {
       const word = atomics.exchange(this.#thread.words, at, 0);
-      if (word > 0) {
-        this.mark(word - 1);
-        return word - 1;
-      }
+      if (word > 0) return word - 1;
       // Who was to send it is dead.
       if (word < 0) return NONE;
       atomics.wait(this.#thread.words, at, 0);

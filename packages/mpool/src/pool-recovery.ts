@@ -1,3 +1,4 @@
+import { setCloser } from './close-pool.js';
 import { giveNow } from './give-now.js';
 import { holdingAll } from './holding-all.js';
 import { generationOfLease, idOfLease, isOut, LEASE, leaseWord, stateOfLease } from './lease.js';
@@ -40,6 +41,7 @@ export function recoverPool(
   // All latches: what is held and listed holds still, but for what a receiver adopts.
   const home = shards[dead.id & (shards.length - 1)]!;
   holdingAll(shards, () => {
+    setCloser(pool, dead.id, false);
     // Puts that are underway are done first: they are no leases of the dead any more.
     drain(shards);
     const slots = pool.slotCount();

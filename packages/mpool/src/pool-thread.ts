@@ -1,5 +1,5 @@
 import { HeddleError, type Segment, type StructureInfo } from '@heddle/memory';
-import { closePool, releaseIfUnused } from './close-pool.js';
+import { closePool, noteCloser, releaseIfUnused } from './close-pool.js';
 import type { DebugParts } from './debug-policy.js';
 import { type Chunk, Growth } from './growth.js';
 import { type Guard, NO_GUARD } from './guard.js';
@@ -42,6 +42,8 @@ export class PoolThread {
   readonly members = new Set<() => void>();
   /** Asynchronous waits that are underway: they touch the pool when they go on. */
   waits = 0;
+  /** Of these and of the blocking ones, how many wait until the pool can be closed. */
+  private closings = 0;
   private readonly users: PoolUsers;
   /** Whether this thread is among the users. */
   private joined = true;
@@ -121,6 +123,12 @@ export class PoolThread {
     this.elements = new GuardedElements(bytesAt, (slot) => this.offsets.of(slot), this.plan);
   }
 
+  /** An asynchronous wait is over. */
+  endWait(): void {
+    this.waits--;
+    if (this.members.size === 0) this.#leaveUnlessUsed();
+  }
+
   /** Ends the use of one object; of the thread, with the last one. */
   dispose(member: () => void): void {
     this.members.delete(member);
@@ -171,6 +179,18 @@ export class PoolThread {
   close(force: boolean): boolean {
     this.policy.empty();
     return closePool(this, () => this.#cleanUp(), force);
+  }
+
+  /** From now on nothing is given out, until as many {@link endClosing}. */
+  beginClosing(): void {
+    if (this.closings === 0) noteCloser(this.pool, this.shards, this.pool.me.id, true);
+    this.closings++;
+  }
+
+  /** This thread does not wait any more until the pool can be closed. */
+  endClosing(): void {
+    this.closings--;
+    if (this.joined && this.closings === 0) noteCloser(this.pool, this.shards, this.pool.me.id, false);
   }
 
   /** Runs while the pool is closed and its memory is still there. Elements that are out are their holders'. */
@@ -251,8 +271,10 @@ export class PoolThread {
   }
 }
 
-export function poolClosed(name: string): HeddleError {
-  return new HeddleError('ERR_HEDDLE_CLOSED', `Pool "${name}" was closed`, { pool: name });
+/** @param isClosing whether it is not closed yet, but somebody waits until it can be. */
+export function poolClosed(name: string, isClosing = false): HeddleError {
+  const what = isClosing ? 'is being closed by a thread that waits until all of it is put' : 'was closed';
+  return new HeddleError('ERR_HEDDLE_CLOSED', `Pool "${name}" ${what}`, { pool: name });
 }
 
 /** What guards the first list; undefined for a latch, as the others have it. */

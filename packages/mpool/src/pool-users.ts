@@ -1,12 +1,12 @@
 import { registerKind, type Segment, type StructureInfo } from '@heddle/memory';
+import { IdBits } from './id-bits.js';
 import { type IsAlive, Latch } from './latch.js';
 import { mpoolLayout } from './mpool.layout.js';
-import { gateLayout, USER_WORDS } from './pool-users.layout.js';
+import { gateLayout } from './pool-users.layout.js';
 import type { PoolWords } from './pool-words.js';
 
 const { users, released } = mpoolLayout.offsets;
 const GATE_NAME = 'mpool gate';
-const BITS = 32;
 
 /** The words of a pool, of which nothing was read yet, and the thread that wants to. */
 type User = Pick<PoolWords, 'words' | 'platform'> & { readonly me: Pick<PoolWords['me'], 'id'> };
@@ -43,19 +43,20 @@ export class PoolUsers {
   readonly #pool: User;
   readonly #gate: Latch;
   readonly #tables: Tables;
+  readonly #bits: IdBits;
 
   constructor(pool: User, gate: Latch, tables: Tables) {
     this.#pool = pool;
     this.#gate = gate;
     this.#tables = tables;
+    this.#bits = new IdBits(pool, users);
   }
 
   /** Makes this thread a user. False where the pool was removed: nothing of it may be touched. Can be repeated. */
   enter(): boolean {
     return this.#underGate(() => {
       if (!this.#tables.isThere()) return false;
-      const { atomics } = this.#pool.platform;
-      atomics.or(this.#pool.words, wordOf(this.#pool.me.id), bitOf(this.#pool.me.id));
+      this.#bits.add(this.#pool.me.id);
       return true;
     });
   }
@@ -71,17 +72,12 @@ export class PoolUsers {
 
   /** Takes a dead thread out. Only for a user. */
   clear(id: number): void {
-    this.#pool.platform.atomics.and(this.#pool.words, wordOf(id), ~bitOf(id));
+    this.#bits.delete(id);
   }
 
   /** Ids of the threads that use the pool. Only for a user, or under the gate. */
   ids(): number[] {
-    const ids: number[] = [];
-    for (let word = 0; word < USER_WORDS; word++) {
-      const bits = this.#pool.platform.atomics.load(this.#pool.words, users + word);
-      for (let bit = 0; bit < BITS; bit++) if ((bits >>> bit) & 1) ids.push(word * BITS + bit);
-    }
-    return ids;
+    return this.#bits.ids();
   }
 
   #underGate<Result>(action: () => Result): Result {
@@ -92,14 +88,6 @@ export class PoolUsers {
       this.#gate.release();
     }
   }
-}
-
-function wordOf(id: number): number {
-  return users + Math.floor(id / BITS);
-}
-
-function bitOf(id: number): number {
-  return 1 << (id % BITS);
 }
 
 const nothing = () => {};

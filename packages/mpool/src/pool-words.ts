@@ -1,7 +1,7 @@
 import { type Platform, realPlatform } from '@heddle/memory';
 import { DescriptorFormat } from './descriptor.js';
 import { type IsAlive, PATIENCE, type Patience } from './latch.js';
-import { mpoolLayout, type Regions, regionsOf, type Shape } from './mpool.layout.js';
+import { CLOSED, mpoolLayout, type Regions, regionsOf, type Shape } from './mpool.layout.js';
 
 const { wakeup, closed, slotCount } = mpoolLayout.offsets;
 
@@ -67,7 +67,12 @@ export class PoolWords {
 
   /** Whether the pool was closed. 1 load. */
   isClosed(): boolean {
-    return this.platform.atomics.load(this.words, closed) !== 0;
+    return this.platform.atomics.load(this.words, closed) === CLOSED;
+  }
+
+  /** Whether it gives slots out: not where it was closed, or somebody waits until it can be. 1 load. */
+  isOpen(): boolean {
+    return this.platform.atomics.load(this.words, closed) === 0;
   }
 
   get wakeupIndex(): number {

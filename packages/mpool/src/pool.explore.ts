@@ -1,7 +1,8 @@
-import type { Model } from '@heddle/explore';
+import type { End, Model } from '@heddle/explore';
 import { realPlatform } from '@heddle/memory';
 import { auditPool } from './audit.js';
 import { NONE } from './descriptor.js';
+import { CLOSING, mpoolLayout } from './mpool.layout.js';
 import { type Body, IDS, list, model, type Player, SECOND, Subject, sharded } from './pool-player.explore.js';
 
 export const getAndPut: Body = (player) => {
@@ -123,6 +124,48 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
     model(make(1), 'closed while another one gets and puts', [getAndPut, (player) => player.close()], more),
     model(
       make(1),
+      'closed by who waits until another thread has put what it has',
+      [getAndPut, (player) => player.closeWaiting()],
+      {
+        ...more,
+        check: (end) => (end.results[1] === true ? make(1).lists(end) : 'Not closed'),
+        ...(hasMagazines ? bounded : {}),
+      },
+    ),
+    model(
+      make(1),
+      'who waits for a slot is told that another one waits until it can close',
+      [
+        (player) => {
+          getAndSend(player);
+          return player.closeWaiting();
+        },
+        waitAndSay,
+        (player) => {
+          player.told(1);
+          receiveAndPut(player);
+        },
+      ],
+      {
+        ...more,
+        ...narrow,
+        check: (end) => (end.results[0] === true ? make(1).lists(end) : 'Not closed'),
+      },
+    ),
+    closedUnderGetter(make(1), { ...more, ...narrow }),
+    model(
+      make(1),
+      'a death at every step of who waits until it can close, and of who has something',
+      [getAndPut, (player) => player.closeWaiting()],
+      {
+        kills: 1,
+        ...more,
+        ...narrow,
+        check: (end) => openAfterDeath(make(1), end),
+      },
+    ),
+    model(
+      make(1),
       'closed by force while another one gets and puts',
       [getAndPut, (player) => player.close(true)],
       more,
@@ -157,6 +200,46 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
       ...more,
     }),
   ];
+}
+
+/** Where who waits until it can close gives that up, the pool is as before. */
+function closedUnderGetter(subject: Subject, more: Partial<Model>): Model {
+  return model(
+    subject,
+    'one waits until it can close, and gives that up, while another one waits for a slot',
+    [
+      (player) => {
+        const descriptor = player.take();
+        if (descriptor === NONE) return 'none';
+        player.closeWaiting(5);
+        player.put(descriptor);
+        player.flush();
+        return player.state();
+      },
+      (player) => {
+        player.put(player.wait());
+        player.flush();
+      },
+    ],
+    {
+      ...more,
+      check: (end) =>
+        end.results[0] === 'none' || end.results[0] === 0 ? subject.check(end) : `In state ${end.results[0]}`,
+    },
+  );
+}
+
+/** What is out is put only when who waits for it was told that nothing is given out any more. */
+const waitAndSay: Body = (player) => {
+  player.put(player.wait());
+  player.flush();
+  player.send(1, 0);
+};
+
+/** Where who waited until it could close is dead, and did not close it, the pool is open. */
+function openAfterDeath(subject: Subject, end: End): string | undefined {
+  const state = end.words[mpoolLayout.offsets.closed]!;
+  return state === CLOSING ? 'Nobody waits any more until it can be closed' : subject.lists(end);
 }
 
 /** The second put is refused at the call, or when it is sent off; with `exact` only at the call. */

@@ -3,7 +3,7 @@ import { Lane } from './lane.js';
 import { noteLateRefusal } from './late-refusals.js';
 import { descriptorOfLease, generationBits, LEASE, leaseWord, STATE_MASK } from './lease.js';
 import { gotByOf, linkWord } from './link-word.js';
-import { mpoolLayout, shardLayout } from './mpool.layout.js';
+import { CLOSED, mpoolLayout, shardLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
 
 const { closed } = mpoolLayout.offsets;
@@ -295,7 +295,7 @@ export class Returns {
       return;
     }
     // A closed pool has taken what was underway by itself.
-    if (this.#words[closed] === 0) noteLateRefusal(this.#pool, descriptor, putter);
+    if (this.#words[closed] !== CLOSED) noteLateRefusal(this.#pool, descriptor, putter);
   }
 
   #used(): readonly Lane[] {

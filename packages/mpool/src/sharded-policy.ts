@@ -163,7 +163,7 @@ export class ShardedPolicy implements Policy {
   #takeSlow(): number {
     this.#sendOff();
     if (this.#top > 0) {
-      if (!this.#pool.isClosed()) return this.#pop();
+      if (this.#pool.isOpen()) return this.#pop();
       this.#emptyMagazine();
       return NONE;
     }
