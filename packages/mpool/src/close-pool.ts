@@ -23,7 +23,8 @@ interface Parts {
  *
  * **One commit**: the store of `closed`. What was done before it is what a put does.
  *
- * @param beforeRelease runs under no latch, on the one thread that closed the pool, before its memory is given back.
+ * @param beforeRelease runs under no latch, on the one thread that closed the pool, before its memory is given back. What
+ *   it throws comes through when all is done.
  * @param force closes it also where something is out: that can be put still.
  * @returns false where something is out; nothing has changed then.
  */
@@ -36,8 +37,11 @@ export function closePool(
   const came = holdingAll(shards, () => commit(pool, shards, force));
   if (came === 'out') return false;
   pool.wakeAll();
-  if (came === 'closed') beforeRelease?.();
-  releaseIfUnused({ pool, shards, growth });
+  try {
+    if (came === 'closed') beforeRelease?.();
+  } finally {
+    releaseIfUnused({ pool, shards, growth });
+  }
   return true;
 }
 

@@ -53,7 +53,7 @@ export class DebugPolicy extends ExactPolicy {
     const mark = platform.atomics.load(words, markOf(this.pool, slot));
     if (isPutIn(mark, format.before(format.generationOf(descriptor)))) {
       if (!this.#parts.elements.isPoisoned(slot)) this.#giveBackDamaged(descriptor, idOfLease(mark));
-      this.#parts.prepare?.(slot);
+      this.#prepare(descriptor, slot);
     }
     noteGotAt(this.pool, slot);
     this.#stacks.set(slot, { descriptor, stack: this.#notePlace(slot) });
@@ -88,14 +88,28 @@ export class DebugPolicy extends ExactPolicy {
     return holder === me.id || takeOver(this.pool, slot, lease) ? holder : 0;
   }
 
-  /** What is got here was written after it was put: it goes back, clean, and who got it is told. */
-  #giveBackDamaged(descriptor: number, threadId: number): never {
+  /** Where that throws, nobody knows the descriptor: it goes back. */
+  #prepare(descriptor: number, slot: number): void {
+    try {
+      this.#parts.prepare?.(slot);
+    } catch (error) {
+      this.#giveBack(descriptor, slot);
+      throw error;
+    }
+  }
+
+  #giveBack(descriptor: number, slot: number): void {
     const { format, me, platform, words } = this.pool;
-    const slot = format.slotOf(descriptor);
-    const putAt = this.#placeNote(slot);
     this.#wipe(slot);
     platform.atomics.store(words, markOf(this.pool, slot), putMark(format.generationOf(descriptor), me.id));
     this.inner.give(descriptor);
+  }
+
+  /** What is got here was written after it was put: it goes back, clean, and who got it is told. */
+  #giveBackDamaged(descriptor: number, threadId: number): never {
+    const slot = this.pool.format.slotOf(descriptor);
+    const putAt = this.#placeNote(slot);
+    this.#giveBack(descriptor, slot);
     return this.#throwDamage({ descriptor, kind: 'used after put', threadId }, `which put it at ${putAt}`);
   }
 

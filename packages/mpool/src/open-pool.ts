@@ -86,7 +86,8 @@ export abstract class OpenPool {
    *
    * @returns what keeps the memory from going back.
    * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where elements are out, with `facts.holders`: at once, or with `wait`
-   *   when the time is up. Nothing has changed then. Not with `force`.
+   *   when the time is up. Nothing has changed then. Not with `force`. What `cleanup` throws comes through when all
+   *   elements are ended and the pool is closed.
    */
   close({ wait = false, force = false }: MpoolCloseOptions = {}): Closed {
     if (this.#endedByClose()) return NOTHING_LEFT;

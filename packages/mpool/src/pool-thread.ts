@@ -193,15 +193,25 @@ export class PoolThread {
     if (this.joined && this.closings === 0) noteCloser(this.pool, this.shards, this.pool.me.id, false);
   }
 
-  /** Runs while the pool is closed and its memory is still there. Elements that are out are their holders'. */
+  /**
+   * Runs while the pool is closed and its memory is still there. Elements that are out are their holders'.
+   *
+   * @throws what `cleanup` threw first, after all are ended.
+   */
   #cleanUp(): void {
     const { cleanup } = this.hooks;
     if (!cleanup) return;
-    for (const { firstSlot, elems } of this.growth.chunks(0)) {
-      for (let slot = firstSlot; slot < firstSlot + elems; slot++) {
-        if (!isOut(this.pool.lease(slot))) cleanup(this.bytesAt(this.offsets.of(slot)));
+    const failures: unknown[] = [];
+    const slots = this.pool.slotCount();
+    for (let slot = 0; slot < slots; slot++) {
+      if (isOut(this.pool.lease(slot))) continue;
+      try {
+        cleanup(this.bytesAt(this.offsets.of(slot)));
+      } catch (error) {
+        failures.push(error);
       }
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Ids of the other threads that use the pool. */
