@@ -14,6 +14,7 @@ import {
 import { gotByOf } from './link-word.js';
 import { NOTE_PLACE } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
+import { countMissedPuts } from './put-count.js';
 import { unsentPuts } from './seat.js';
 import type { Shard, ShardCounts } from './shard.js';
 import { ageOf } from './slot-times.js';
@@ -40,11 +41,14 @@ export interface Holding {
 
 /** The state of a pool at one moment. */
 export interface Audit {
-  /** Slots got, ever: `put + recovered + outstanding`, and off as `put` is. */
+  /** Slots got, ever: `put + recovered + outstanding`. */
   readonly got: number;
-  /** Slots put, ever; each death may have left the batch uncounted that was being collected. */
+  /** Slots put, ever. One that comes back while its recoverer dies may count here instead of in `recovered`. */
   readonly put: number;
-  /** Of these, how many were put by another thread than the one that got them. */
+  /**
+   * Of these, how many were put by another thread than the one that got them. Each death of a thread that was collecting
+   * puts leaves out those of that batch, at most 4 magazines rounded up to a power of two.
+   */
   readonly putAcrossThreads: number;
   /** Slots that dead threads had got and that came back, ever. */
   readonly recovered: number;
@@ -153,6 +157,7 @@ function originOf(
 /** The latches must be held. */
 function lookUntilStill(pool: PoolWords, shards: readonly Shard[]) {
   for (const shard of shards) shard.returns.drain();
+  countMissedPuts(pool, shards);
   let seen = look(pool);
   let still = false;
   for (let tries = 0; tries < TRIES && !still; tries++) {

@@ -88,8 +88,8 @@ function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'clo
   setState(pool, CLOSED);
   for (const descriptor of toPut) {
     shards[0]!.free(pool.format.slotOf(descriptor), pool.format.next(pool.format.generationOf(descriptor)));
+    shards[0]!.countPut(1, 0);
   }
-  shards[0]!.countPut(toPut.length, 0);
   return 'closed';
 }
 

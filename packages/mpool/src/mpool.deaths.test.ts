@@ -6,7 +6,8 @@ import { NONE } from './descriptor.js';
 import { type ChunkSource, Growth } from './growth.js';
 import { adopt, detach } from './hand-over.js';
 import { holdingAll } from './holding-all.js';
-import { stateNameOf } from './lease.js';
+import { generationOfLease, stateNameOf } from './lease.js';
+import { mpoolLayout } from './mpool.layout.js';
 import type { Policy } from './policy.js';
 import { withLayers } from './policy-layers.js';
 import { bodyByteLength, writeHeader } from './pool-header.js';
@@ -15,6 +16,8 @@ import { recoverPool } from './pool-recovery.js';
 import { guardOf, policyOf } from './pool-thread.js';
 import { PoolWords } from './pool-words.js';
 import { Shard } from './shard.js';
+
+const { everSlots } = mpoolLayout.offsets;
 
 /** Threads of a random sequence; those that recover are others. */
 const THREADS = 3;
@@ -211,9 +214,11 @@ class Scene {
   /** Every slot is in one place, and those are out that should be. What a thread did when it died may have happened. */
   #look(unsure?: number): void {
     const { pool, shards } = this.#parts[0]!;
-    const { consistent, outstanding, free, cached, unsent, capacity, holders } = auditPool(pool, shards);
+    const audit = auditPool(pool, shards);
+    const { consistent, outstanding, free, cached, unsent, capacity, holders } = audit;
     expect(consistent).toBe(true);
     expect(outstanding + free + cached + unsent).toBe(capacity);
+    expect(audit.put - unsent + audit.recovered).toBe(this.#generations());
     const found = holders.find(({ descriptor }) => descriptor === unsure);
     if (unsure !== undefined && this.#out.has(unsure)) {
       const holder = this.#parts.find((part) => part.pool.me.id === found?.threadId);
@@ -221,6 +226,13 @@ class Scene {
       else this.#isBack(unsure);
     }
     expect(new Set(holders.map(({ descriptor }) => descriptor))).toEqual(new Set(this.#out.keys()));
+  }
+
+  /** How often slots came back: each time the generation goes up by one. */
+  #generations(): number {
+    const { format, regions } = this.#parts[0]!.pool;
+    const ever = this.#words.subarray(regions.leases, regions.leases + this.#words[everSlots]!);
+    return ever.reduce((sum, lease) => sum + ((generationOfLease(lease) + 2) & format.generationMask), 0);
   }
 
   /** Puts all, and lets one thread have what all may have. */

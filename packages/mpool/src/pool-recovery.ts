@@ -4,6 +4,7 @@ import { holdingAll } from './holding-all.js';
 import { generationOfLease, idOfLease, isOut, LEASE, leaseWord, stateOfLease } from './lease.js';
 import { mpoolLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
+import { countMissedPuts } from './put-count.js';
 import { undoPuts } from './put-mark.js';
 import { Seat } from './seat.js';
 import type { Shard } from './shard.js';
@@ -46,6 +47,7 @@ export function recoverPool(
     drain(shards);
     const slots = pool.slotCount();
     for (let slot = 0; slot < slots; slot++) bringBack(pool, home, slot, dead.id);
+    countMissedPuts(pool, shards);
   });
   pool.wakeAll();
 }
@@ -58,10 +60,11 @@ function bringBack(pool: PoolWords, home: Shard, slot: number, deadId: number): 
   const { format, regions, words } = pool;
   const lease = pool.lease(slot);
   if (stateOfLease(lease) === LEASE.free || idOfLease(lease) !== deadId) return;
-  const free = leaseWord(format.next(generationOfLease(lease)), LEASE.free, home.number);
+  const generation = generationOfLease(lease);
+  // Nobody has seen the descriptor of what it kept in its magazine: that was not got, and is none that came back.
+  const free = leaseWord(isOut(lease) ? format.next(generation) : generation, LEASE.free, home.number);
   if (pool.platform.atomics.compareExchange(words, regions.leases + slot, lease, free) === lease) {
     home.link(slot);
-    // What it kept in its magazine was not got.
     if (!isOut(lease)) return;
     home.countRecovered(1);
     if (pool.shape.counterRows > 0) pool.platform.atomics.sub(words, outCount, 1);

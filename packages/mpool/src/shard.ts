@@ -33,7 +33,7 @@ export interface ShardCounts {
  * **One commit**: getting and putting become true by the store of the lease word.
  *
  * **Death** of the latch's holder leaves the list half changed; the next holder makes it anew from the lease
- * words. The counters may have missed the batch that was being collected.
+ * words. The counters may have missed the batch that was being collected: `countMissedPuts`.
  */
 export class Shard {
   readonly number: number;
