@@ -55,8 +55,8 @@ export interface Audit {
   /** Puts that were refused, ever. */
   readonly refused: number;
   /**
-   * The last puts that were refused only when they were sent off, because another thread had put the same descriptor
-   * meanwhile: by whom.
+   * The last puts that were refused only when they were collected, by whom: because another thread had put the same
+   * descriptor meanwhile, or it was sent to another thread that has not adopted it.
    */
   readonly putTwice: readonly LateRefusal[];
   /** The last damage that debug mode found. */

@@ -190,6 +190,40 @@ function conformance(variant: Variant, brief: boolean): void {
     },
   );
 
+  it.skipIf(brief)(
+    'PL-03 refuses to a third thread what was sent to a second one and not adopted',
+    async () => {
+      const pool = poolOf(64);
+      const [receiver, third] = [helperOf(pool), helperOf(pool)];
+      const { token } = await receiver.ask({ do: 'flush' });
+      const { threadId } = await third.ask({ do: 'flush' });
+      const first = pool.get();
+      const offset = pool.offset(first);
+      await third.ask({ do: 'put', descriptors: [first] });
+      await third.ask({ do: 'flush' });
+      let descriptor = pool.get();
+      while (pool.offset(descriptor) !== offset) descriptor = pool.get();
+      const { outstanding } = pool.audit();
+      pool.detach(descriptor, token);
+      const notHolder = { code: 'ERR_HEDDLE_NOT_HOLDER' };
+      expect(() => pool.put(descriptor)).toThrow(expect.objectContaining(notHolder));
+      const batched = variant.policy === 'sharded' && !variant.exact;
+      if (batched) {
+        // It has put that slot before, so it sends this one off without a look at the lease; who collects it refuses it.
+        await third.ask({ do: 'put', descriptors: [descriptor] });
+        await third.ask({ do: 'flush' });
+        expect(pool.audit()).toMatchObject({ refused: 2, putTwice: [{ descriptor, threadId }] });
+      }
+      // From then on it looks.
+      await expect(third.ask({ do: 'put', descriptors: [descriptor] })).rejects.toMatchObject(notHolder);
+      expect(pool.audit()).toMatchObject({ outstanding, put: 1, refused: batched ? 3 : 2, consistent: true });
+      await receiver.ask({ do: 'adopt', descriptors: [descriptor] });
+      await receiver.ask({ do: 'put', descriptors: [descriptor] });
+      await receiver.ask({ do: 'flush' });
+      expect(pool.audit()).toMatchObject({ outstanding: outstanding - 1, put: 2, consistent: true });
+    },
+  );
+
   it.skipIf(brief)('leaves to a living thread what a dead one sent to it', async () => {
     const pool = poolOf(8);
     const helper = helperOf(pool);
@@ -350,6 +384,22 @@ function conformance(variant: Variant, brief: boolean): void {
   });
 }
 
+it('a pool of policy serialized refuses to a third thread what was sent to a second one', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 4, policy: 'serialized' });
+  const [receiver, third] = [new Helper(pool), new Helper(pool)];
+  const { token } = await receiver.ask({ do: 'flush' });
+  const descriptor = pool.get();
+  pool.detach(descriptor, token);
+  const notHolder = { code: 'ERR_HEDDLE_NOT_HOLDER' };
+  expect(() => pool.put(descriptor)).toThrow(expect.objectContaining(notHolder));
+  await expect(third.ask({ do: 'put', descriptors: [descriptor] })).rejects.toMatchObject(notHolder);
+  await receiver.ask({ do: 'adopt', descriptors: [descriptor] });
+  await receiver.end('terminate');
+  expect(pool.audit()).toMatchObject({ outstanding: 0, recovered: 1, consistent: true });
+  segment.detach();
+});
+
 describe('a pool of policy owner, on threads', () => {
   it('PL-05 refuses other threads, and loses nothing when one of them dies', async () => {
     const segment = Segment.create({ byteLength: 2 ** 22 });
@@ -364,6 +414,22 @@ describe('a pool of policy owner, on threads', () => {
     await other.end('terminate');
     pool.put(descriptor);
     expect(pool.audit()).toMatchObject({ outstanding: 0, put: 1, consistent: true });
+    segment.detach();
+  });
+
+  it('gives nothing to other threads, from which it could not come back', async () => {
+    const segment = Segment.create({ byteLength: 2 ** 22 });
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 4, policy: 'owner' });
+    const helper = new Helper(pool);
+    const { token } = await helper.ask({ do: 'flush' });
+    const descriptor = pool.get();
+    const wrongThread = { code: 'ERR_HEDDLE_WRONG_THREAD' };
+    expect(() => pool.detach(descriptor, token)).toThrow(expect.objectContaining(wrongThread));
+    pool.detach(descriptor);
+    await expect(helper.ask({ do: 'adopt', descriptors: [descriptor] })).rejects.toMatchObject(wrongThread);
+    pool.detach(pool.get(), segment.thread.token);
+    pool.put(descriptor);
+    expect(pool.audit()).toMatchObject({ outstanding: 1, put: 1, holders: [{ state: 'sent' }] });
     segment.detach();
   });
 });

@@ -265,6 +265,9 @@ export class Mpool extends OpenPool {
    * What another thread has put already may be found out only when this put is collected: `audit().putTwice` names
    * it. With `exact: true` it is refused here.
    *
+   * The same holds for what was sent to another thread and not adopted yet: it is refused here, but where a batch takes
+   * it, from a thread that has put that slot before, in an earlier generation; then when it is collected.
+   *
    * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` for what was put already, `ERR_HEDDLE_BAD_DESCRIPTOR` for a
    *   number that this pool did not give, `ERR_HEDDLE_NOT_HOLDER` for one that was sent to another thread. Nothing
    *   has changed then.
@@ -341,12 +344,15 @@ export class Mpool extends OpenPool {
    *
    * @param to `segment.thread.token` of the receiver: from now on its death brings the element back, and this thread
    *   may end. Left out, anyone may adopt it, and this thread's death before that brings it back.
-   * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where the receiver is no more: this thread holds it still;
+   * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where the receiver is no more, or may not use a pool of policy `owner`:
+   *   this thread holds it still;
    *   `ERR_HEDDLE_NOT_HOLDER` where this thread does not hold it, else as {@link put} does. Cost: 1 CAS; with a
    *   receiver two looks at the thread table.
    */
   detach(descriptor: number, to = 0): void {
     const { pool } = this.using();
+    this.policy.assertMayUse();
+    if (to !== 0) this.policy.assertMayUse(to);
     if (!this.#format.isDescriptor(descriptor) || this.policy.hasPut(descriptor)) {
       throw this.#refusal(descriptor, 'detach');
     }
@@ -370,6 +376,7 @@ export class Mpool extends OpenPool {
    */
   adopt(descriptor: number): number {
     const { pool } = this.using();
+    this.policy.assertMayUse();
     if (this.#format.isDescriptor(descriptor) && adopt(pool, descriptor)) {
       return this.#offsets.of(pool.format.slotOf(descriptor));
     }

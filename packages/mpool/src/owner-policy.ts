@@ -1,4 +1,4 @@
-import { HeddleError } from '@heddle/memory';
+import { HeddleError, idOf } from '@heddle/memory';
 import { NONE } from './descriptor.js';
 import type { Growth } from './growth.js';
 import { descriptorOfLease, generationBits, isHeldIn, LEASE, leaseWord, withoutGeneration } from './lease.js';
@@ -115,13 +115,13 @@ export class OwnerPolicy implements Policy {
     return format.isDescriptor(descriptor) && isHeldIn(lease, format.generationOf(descriptor));
   }
 
-  #mayUse(): boolean {
-    return this.#pool.words[owner] === this.#pool.me.token;
+  #mayUse(token = this.#pool.me.token): boolean {
+    return this.#pool.words[owner] === token;
   }
 
-  assertMayUse(): void {
-    if (this.#mayUse()) return;
-    const { id } = this.#pool.me;
+  assertMayUse(token = this.#pool.me.token): void {
+    if (this.#mayUse(token)) return;
+    const id = idOf(token);
     throw new HeddleError(
       'ERR_HEDDLE_WRONG_THREAD',
       `Thread ${id} cannot use a pool of policy "owner" that another thread made: choose policy "sharded"`,

@@ -20,8 +20,8 @@ export class PolicyLayer implements Policy {
     return this.inner.hasPut(descriptor);
   }
 
-  assertMayUse(): void {
-    this.inner.assertMayUse();
+  assertMayUse(token?: number): void {
+    this.inner.assertMayUse(token);
   }
 
   flush(): void {

@@ -25,8 +25,8 @@ export interface Policy {
   give(descriptor: number): boolean;
   /** Whether this thread has put it already, where nobody else can know yet. */
   hasPut(descriptor: number): boolean;
-  /** @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where this thread may not use the pool. */
-  assertMayUse(): void;
+  /** @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where this thread, or that of a token, may not use the pool. */
+  assertMayUse(token?: number): void;
   /** Sends off what this thread holds back, so that every thread can get it. */
   flush(): void;
   /** {@link flush}, and what only this thread could get: before the pool shrinks or closes. */
