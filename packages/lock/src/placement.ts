@@ -1,4 +1,5 @@
 import {
+  aloneSegment,
   type Layout,
   type Platform,
   registerKind,
@@ -39,8 +40,6 @@ export interface Placement {
   readonly ownsSegment?: boolean;
 }
 
-/** Threads that a segment made for one structure has room for. */
-const ALONE_THREADS = 64;
 const ALONE_NAME = 'alone';
 
 /** Creates a structure by name, its body zero but for what `init` writes. */
@@ -69,22 +68,15 @@ export function openPlacement(
   return placed(segment, segment.openStructure(name, layout), false);
 }
 
-/** Makes a segment for one structure alone, with the same header and thread table as any other. */
+/** Creates a structure in a segment of its own. */
 export function alonePlacement(
   layout: Pick<Layout, 'kind' | 'version' | 'byteLength'>,
   init?: (words: Int32Array) => void,
   byteLength = layout.byteLength,
 ): Placement {
-  const tables = { maxThreads: ALONE_THREADS, maxStructures: 1, maxRanges: 2 };
-  const segment = Segment.create({
-    ...tables,
-    byteLength: Segment.byteLengthFor({ ...tables, spaceBytes: byteLength + ALONE_HEADER_BYTES }),
-  });
+  const segment = aloneSegment(byteLength);
   return { ...createPlacement(segment, layout, { name: ALONE_NAME }, init, byteLength), ownsSegment: true };
 }
-
-/** The directory's own part of a structure's range, rounded up. */
-const ALONE_HEADER_BYTES = 1024;
 
 /** Attaches to the segment of a handle and opens the structure in it. */
 export function handlePlacement(handle: LockHandle, layout: Pick<Layout, 'kind' | 'version'>): Placement {

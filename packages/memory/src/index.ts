@@ -1,3 +1,4 @@
+export { aloneSegment } from './alone-segment.js';
 export type { WaitAsyncOptions } from './async-wait.js';
 export { runAsync } from './async-wait.js';
 export { copyBytes } from './copy-bytes.js';
