@@ -65,9 +65,10 @@ const passAndWait: Body = (player) => {
 };
 
 /** Lease words are read that others are about to change: the lane's shard decides only about those that it governs. */
+const whole = { races: false, hints: [] } satisfies Partial<Model>;
+
 const searched = {
-  races: false,
-  hints: [],
+  ...whole,
   search: { preemptions: 2 },
   deep: { search: { preemptions: Number.POSITIVE_INFINITY, maxStates: 200_000_000 } },
 } satisfies Partial<Model>;
@@ -133,14 +134,41 @@ const putPassedAndGiven: Body = (player) => {
   for (const box of [0, 1]) putMaybeAgain(player, player.receive(box));
 };
 
+/** The same with what is there, which nobody else gets: small enough to look at every schedule. */
+const takeAndPass: Body = (player) => {
+  const descriptor = player.take();
+  player.unmark(descriptor);
+  player.send(0, descriptor);
+};
+
+const takePassAndGet: Body = (player) => {
+  takeAndPass(player);
+  return keep(player, player.take());
+};
+
 const one = laned(1);
 const two = laned(2);
 
 export default [
-  model(one, 'put into a lane, against its owner', [passAndGet(1), putPassed(1)], searched),
-  model(one, 'put into a lane, against its owner and a thief', [passAndGet(1), putPassedAndGet], searched),
-  model(two, 'a full lane, against its owner', [passAndGet(2), putPassed(2)], searched),
-  model(laned(2, 2, 2), 'two puts in a batch, one by flush', [passAndGet(2), putPassed(2)], searched),
+  model(one, 'put into a lane, against its owner', [passAndGet(1), putPassed(1)], whole),
+  model(one, 'put into a lane, against its owner and a thief', [passAndGet(1), putPassedAndGet], whole),
+  model(two, 'a full lane, against its owner', [passAndGet(2), putPassed(2)], whole),
+  model(laned(2, 2, 2), 'two puts in a batch, one by flush', [passAndGet(2), putPassed(2)], whole),
+  model(one, 'put into a lane, and a death of the putter', [takeAndPass, putPassed(1)], {
+    ...whole,
+    kills: 1,
+    killable: [1],
+  }),
+  model(one, 'put into a lane, and a death of the getter', [takeAndPass, putPassed(1)], {
+    ...whole,
+    kills: 1,
+    killable: [0],
+  }),
+  model(one, 'put into a lane, and a death of who collects', [takePassAndGet, putPassed(1)], {
+    ...whole,
+    kills: 1,
+    killable: [0],
+  }),
   model(one, 'put into a lane, and a death at every step', [passAndGet(1), putPassedAndGet], killed),
   model(two, 'a full lane, and a death at every step', [passAndGet(2), putPassed(2)], killed),
   model(laned(2, 2, 2), 'a batch, and a death at every step', [passAndGet(2), putPassed(2)], killed),
@@ -149,7 +177,7 @@ export default [
     kills: 2,
     search: { preemptions: 0 },
   }),
-  model(one, 'given away, and put without being adopted', [passAndGiveAway, putPassedAndGiven], searched),
+  model(one, 'given away, and put without being adopted', [passAndGiveAway, putPassedAndGiven], whole),
   model(
     one,
     'given away, put without being adopted, and a death at every step of who gave it',
@@ -191,7 +219,7 @@ export default [
       },
       (player) => player.put(player.receive(0)),
     ],
-    { ...searched, check: (end) => one.lists(end) },
+    { ...whole, check: (end) => one.lists(end) },
   ),
   model(
     one,
@@ -213,6 +241,6 @@ export default [
         player.flush();
       },
     ],
-    searched,
+    whole,
   ),
 ] satisfies Model[];
