@@ -29,7 +29,7 @@ const {
   closed,
   everSlots,
   firstGeneration,
-  shrinks,
+  moves,
   slotCount,
   nextElems: nextElemsAt,
 } = mpoolLayout.offsets;
@@ -189,7 +189,6 @@ export class Growth {
     for (const shard of shards) shard.returns.drain();
     for (let chunks = this.chunks(0), last = chunks.pop(); last; last = chunks.pop()) {
       if (!this.#toShardZero(last)) break;
-      if (dropped.length === 0) atomics.add(words, shrinks, 1);
       atomics.store(words, chunkCount, chunks.length);
       this.#settle(chunks.length);
       for (const shard of shards) shard.relink();
@@ -234,6 +233,9 @@ export class Growth {
     const range = { index: words[entry + CHUNK_RANGE]!, generation };
     if (generation < 0 || !this.#source.isLive(range)) return;
     this.#source.keep(range);
+    // Before anyone can get them: they may lie elsewhere than before, and who knows where forgets it. While they do not
+    // count nobody can look them up.
+    if (words[entry + CHUNK_FIRST_SLOT]! < words[everSlots]!) atomics.add(words, moves, 1);
     this.#prepareLeases(words[entry + CHUNK_FIRST_SLOT]!, words[entry + CHUNK_ELEMS]!);
     this.#settle(chunks + 1);
     atomics.store(words, chunkCount, chunks + 1);

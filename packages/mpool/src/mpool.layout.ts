@@ -89,8 +89,8 @@ export const mpoolLayout = defineLayout('mpool', 1, {
   nextElems: field('grower'),
   /** Slots that ever existed: those beyond `slotCount` keep their generation for when they come back. */
   everSlots: field('grower'),
-  /** Goes up each time that chunks are given back: where a slot lies may change then. */
-  shrinks: field('grower'),
+  /** Goes up before a chunk counts whose slots existed before: they may lie elsewhere now. */
+  moves: field('grower'),
   /** Puts that were refused, wraps at 2^32. */
   refusals: field('refuser'),
   /** Of these, those that were refused only when they were sent off, wraps at 2^32. */

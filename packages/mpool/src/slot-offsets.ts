@@ -1,16 +1,16 @@
 import type { Growth } from './growth.js';
 import { mpoolLayout } from './mpool.layout.js';
 
-const { shrinks } = mpoolLayout.offsets;
+const { moves } = mpoolLayout.offsets;
 
-/** Where each slot's element lies: looked up a chunk at a time, and anew after the pool shrank. Private to a thread. */
+/** Where each slot's element lies: looked up a chunk at a time, and anew where a chunk came back. Private to a thread. */
 export class SlotOffsets {
   readonly #growth: Growth;
   readonly #words: Int32Array;
   /** Byte offset of each slot that this thread has looked up. */
   #offsets = new Float64Array(0);
   #knownChunks = 0;
-  #seenShrinks = 0;
+  #seenMoves = 0;
 
   constructor(growth: Growth, words: Int32Array) {
     this.#growth = growth;
@@ -19,14 +19,14 @@ export class SlotOffsets {
 
   /** Byte offset of the element in the segment. The slot must exist. No Atomics call but for new chunks. */
   of(slot: number): number {
-    if (slot >= this.#offsets.length || this.#words[shrinks] !== this.#seenShrinks) this.#lookUp();
+    if (slot >= this.#offsets.length || this.#words[moves] !== this.#seenMoves) this.#lookUp();
     return this.#offsets[slot]!;
   }
 
   #lookUp(): void {
     const { stride } = this.#growth;
-    if (this.#words[shrinks] !== this.#seenShrinks) {
-      this.#seenShrinks = this.#words[shrinks]!;
+    if (this.#words[moves] !== this.#seenMoves) {
+      this.#seenMoves = this.#words[moves]!;
       this.#offsets = new Float64Array(0);
       this.#knownChunks = 0;
     }
