@@ -7,7 +7,7 @@ import type { PoolWords } from './pool-words.js';
 import { unsentPuts } from './seat.js';
 import type { Shard } from './shard.js';
 
-const { closed, closedHint, closers, released } = mpoolLayout.offsets;
+const { cleaner, closed, closedHint, closers, released } = mpoolLayout.offsets;
 
 interface Parts {
   readonly pool: PoolWords;
@@ -40,6 +40,7 @@ export function closePool(
   try {
     if (came === 'closed') beforeRelease?.();
   } finally {
+    if (came === 'closed') pool.platform.atomics.store(pool.words, cleaner, 0);
     releaseIfUnused({ pool, shards, growth });
   }
   return true;
@@ -85,6 +86,7 @@ function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'clo
     if (unsent.has(descriptor)) toPut.push(descriptor);
     else if (!force) return 'out';
   }
+  pool.platform.atomics.store(pool.words, cleaner, pool.me.token);
   setState(pool, CLOSED);
   for (const descriptor of toPut) {
     shards[0]!.free(pool.format.slotOf(descriptor), pool.format.next(pool.format.generationOf(descriptor)));
@@ -94,24 +96,26 @@ function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'clo
 }
 
 /**
- * Gives the memory of the elements of a closed pool back, once nothing is out and no magazine holds anything: a thread
- * that gets from its magazine does not ask whether the pool is closed in the same instant. Can be repeated.
+ * Gives the memory of the elements of a closed pool back, once nothing is out, no magazine holds anything (a thread
+ * that gets from its magazine does not ask whether the pool is closed in the same instant), and who closed it has ended
+ * them all, or died. Can be repeated.
  *
- * @returns where the elements are: all `free`, then their memory is back; some `cached`; some `out`. Undefined where
- *   the pool is open.
+ * @returns where the elements are: all `free`, then their memory is back; some `kept` by a thread; some `out`. Undefined
+ *   where the pool is open.
  */
-export function releaseIfUnused({ pool, shards, growth }: Parts): 'free' | 'cached' | 'out' | undefined {
+export function releaseIfUnused({ pool, shards, growth }: Parts): 'free' | 'kept' | 'out' | undefined {
   if (!pool.isClosed()) return undefined;
   const use = holdingAll(shards, () => {
     for (const shard of shards) shard.returns.drain();
     const slots = pool.slotCount();
-    let cached = false;
+    const ends = pool.platform.atomics.load(pool.words, cleaner);
+    let kept = ends !== 0 && pool.isAlive(ends);
     for (let slot = 0; slot < slots; slot++) {
       const lease = pool.lease(slot);
       if (isOut(lease)) return 'out';
-      if (stateOfLease(lease) !== LEASE.free) cached = true;
+      if (stateOfLease(lease) !== LEASE.free) kept = true;
     }
-    return cached ? 'cached' : 'free';
+    return kept ? 'kept' : 'free';
   });
   if (use !== 'free') return use;
   growth.releaseChunks();

@@ -107,6 +107,28 @@ describe.each<Partial<MpoolOptions>>([
     expect(segment.space.usage().used).toBe(used);
   });
 
+  it('nothing, but uses or ends the pool in cleanup: all are ended before the memory goes back', () => {
+    const pools: Mpool[] = [];
+    let ended = 0;
+    const cleanup = () => {
+      ended++;
+      expect(segment.space.usage().used).toBe(before);
+      const [pool, other] = pools;
+      expect(() => pool!.tryGet()).toThrow(/closed/);
+      expect(pool!.close()).toEqual({ outstanding: [], usedBy: [] });
+      other![Symbol.dispose]();
+      expect(segment.space.usage().used).toBe(before);
+    };
+    pools.push(poolOf({ cleanup }), Mpool.open(segment, 'p'));
+    const got: number[] = [];
+    pools[0]!.getMany(MOST, got);
+    pools[0]!.putMany(got);
+    const before = segment.space.usage().used;
+    pools[0]!.close();
+    expect(ended).toBeGreaterThanOrEqual(MOST);
+    expect(segment.space.usage().used).toBe(used);
+  });
+
   it('in describe, reports go without', () => {
     const pool = poolOf({ describe: throwingAt(1) as () => string });
     const descriptor = pool.get();

@@ -77,6 +77,8 @@ export const mpoolLayout = defineLayout('mpool', 1, {
   closedHint: field('closer'),
   /** Threads that wait until they can close it, a bit for each id. While there are any it is closing, unless it is closed. */
   closers: field('closer', ID_WORDS),
+  /** Token of the thread that closed it, while that ends the elements: until then their memory stays. */
+  cleaner: field('closer'),
   /** Threads that use the pool, a bit for each id; see `PoolUsers`. */
   users: field('gate holder', ID_WORDS),
   /** 1 when it is closed and the memory of its elements was given back. */

@@ -14,6 +14,8 @@ export type Task =
   /** Answers with nothing where the pool is closed. */
   | { readonly do: 'try' }
   | { readonly do: 'dispose' }
+  /** Waits on its event loop, and detaches while it does. Its wait says how it ended in `ended`. */
+  | { readonly do: 'detach while waiting'; readonly ended: SharedArrayBuffer }
   | { readonly do: 'exchange'; readonly rounds: number; readonly hold: number }
   /** Leaves what it gets in a random box, and puts what it finds there, which another thread has got. */
   | { readonly do: 'swap'; readonly rounds: number; readonly boxes: SharedArrayBuffer }
@@ -30,7 +32,7 @@ export interface Answer {
 const pool = Mpool.from((workerData as { pool: MpoolHandle }).pool, {
   init: (bytes) => bytes.set([0, 0, 0, 0]),
 });
-const me = pool.segment.thread.id;
+const { id: me, token } = pool.segment.thread;
 const ownerWords = new Int32Array(pool.segment.buffer);
 
 /**
@@ -115,6 +117,19 @@ function run(task: Task): readonly number[] {
       return unlessClosed(() => pool.get());
     case 'try':
       return unlessClosed(() => pool.tryGet() ?? -1);
+    case 'detach while waiting': {
+      const ended = new Int32Array(task.ended);
+      const say = (how: number) => {
+        Atomics.store(ended, 0, how);
+        Atomics.notify(ended, 0);
+      };
+      pool.getAsync().then(
+        () => say(1),
+        (error: { code?: string }) => say(error.code === 'ERR_HEDDLE_DETACHED' ? 2 : 3),
+      );
+      pool.segment.detach();
+      return [];
+    }
     case 'dispose':
       pool[Symbol.dispose]();
       return [];
@@ -137,7 +152,7 @@ function run(task: Task): readonly number[] {
 
 parentPort!.on('message', (task: Task) => {
   const descriptors = run(task);
-  parentPort!.postMessage({ threadId: me, token: pool.segment.thread.token, descriptors } satisfies Answer);
+  parentPort!.postMessage({ threadId: me, token, descriptors } satisfies Answer);
   if (task.do === 'put' && task.thenBlock) Atomics.wait(new Int32Array(task.thenBlock), 0, 0);
   if (task.do === 'get' && task.drop) for (;;);
 });

@@ -434,6 +434,22 @@ describe('a pool of policy owner, on threads', () => {
   });
 });
 
+it('ends a wait on the event loop of a thread that detaches, which gets nothing any more', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 1 });
+  const helper = new Helper(pool);
+  const descriptor = pool.get();
+  const ended = new SharedArrayBuffer(4);
+  await helper.ask({ do: 'detach while waiting', ended });
+  pool.put(descriptor);
+  await Atomics.waitAsync(new Int32Array(ended), 0, 0).value;
+  expect(new Int32Array(ended)[0]).toBe(2);
+  expect(pool.audit()).toMatchObject({ outstanding: 0, put: 1, consistent: true });
+  pool.put(pool.get());
+  await helper.worker.terminate();
+  segment.detach();
+});
+
 it("PL-03 refuses with checked: 'exact' at its call what waits in another thread's batch", async () => {
   const segment = Segment.create({ byteLength: 2 ** 22 });
   const exact = { elemSize: 64, maxElems: 32, magazine: 8, threads: 4, checked: 'exact' } as const;

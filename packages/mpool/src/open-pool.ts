@@ -3,6 +3,7 @@ import {
   runAsync,
   runBlocking,
   type Segment,
+  type Step,
   type Steps,
   type StructureInfo,
   type WaitAsyncOptions,
@@ -169,7 +170,7 @@ export abstract class OpenPool {
     return this.policy === ENDED && !this.#disposed;
   }
 
-  /** While it waits, this thread stays a user of the pool. */
+  /** While it waits, this thread stays a user of the pool. Where it detaches, that is the end: nothing is touched then. */
   protected async runAsync<Result>(
     make: (thread: PoolThread) => Steps<Result> & { end?(): void },
     options: WaitAsyncOptions,
@@ -177,9 +178,19 @@ export abstract class OpenPool {
     const thread = this.using();
     const { words, platform } = thread.pool;
     const steps = make(thread);
+    const step = (next: () => Step<Result>) => {
+      this.segment.assertAttached();
+      return next();
+    };
+    const guarded: Steps<Result> = {
+      begin: () => step(() => steps.begin()),
+      onWake: () => step(() => steps.onWake()),
+      onTimeout: () => step(() => steps.onTimeout()),
+      onAbort: () => steps.onAbort(),
+    };
     thread.waits++;
     try {
-      return await runAsync(steps, words, platform, options);
+      return await runAsync(guarded, words, platform, options);
     } finally {
       steps.end?.();
       thread.endWait();

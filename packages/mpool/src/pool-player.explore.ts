@@ -1,7 +1,7 @@
 import { defineModel, type End, type Model, type SimulatedThread } from '@heddle/explore';
 import { type Platform, realPlatform, runBlocking } from '@heddle/memory';
 import { auditPool } from './audit.js';
-import { closePool, noteCloser } from './close-pool.js';
+import { closePool, noteCloser, releaseIfUnused } from './close-pool.js';
 import { CloseSteps } from './close-steps.js';
 import { NONE, NOT_OPEN } from './descriptor.js';
 import { GetSteps } from './get-steps.js';
@@ -157,9 +157,10 @@ export class Subject {
     const run = atomics.add(words, this.recoveries + deadId, 1);
     // A recovery that was cut short is one more death, which is found out in the same way.
     const gone = [deadId, ...Array.from({ length: run }, (_, i) => first + i)];
-    const { pool, shards } = this.over(words, first + run, platform);
+    const { pool, shards, growth } = this.over(words, first + run, platform);
     for (const id of gone) atomics.store(words, this.dead + id, 1);
     for (const id of gone) recoverPool(pool, shards, { id, token: id });
+    releaseIfUnused({ pool, shards, growth });
     for (let box = 0; box < this.boxes; box++) {
       atomics.compareExchange(words, this.mail + box, 0, -1);
       atomics.notify(words, this.mail + box);
@@ -360,7 +361,21 @@ export class Player {
   }
 
   close(force = false): boolean {
-    return closePool(this.#parts, undefined, force);
+    return closePool(this.#parts, () => this.#end(), force);
+  }
+
+  /** Ends all elements, whose memory must be there. */
+  #end(): void {
+    const { atomics, words } = this.#thread;
+    for (let range = 0; range < this.#subject.rangeCount; range++) {
+      const owner = atomics.load(words, this.#subject.ranges + range) % 32;
+      if (this.#subject.slots > 0 && owner === 0) throw new Error('What is ended has gone back already');
+    }
+  }
+
+  /** What a thread does that finds the pool closed. */
+  notice(): void {
+    if (this.#parts.pool.isClosed()) releaseIfUnused(this.#parts);
   }
 
   /** Waits until all is put, and closes it then. False where it gave that up. */

@@ -40,7 +40,7 @@ export class PoolThread {
 
   /** What ends each object of this thread over the pool. */
   readonly members = new Set<() => void>();
-  /** Asynchronous waits that are underway: they touch the pool when they go on. */
+  /** Asynchronous waits that are underway, which touch the pool when they go on, and closes. */
   waits = 0;
   /** Of these and of the blocking ones, how many wait until the pool can be closed. */
   private closings = 0;
@@ -123,7 +123,7 @@ export class PoolThread {
     this.elements = new GuardedElements(bytesAt, (slot) => this.offsets.of(slot), this.plan);
   }
 
-  /** An asynchronous wait is over. */
+  /** A wait, or what else must not be cut short, is over. */
   endWait(): void {
     this.waits--;
     if (this.members.size === 0) this.#leaveUnlessUsed();
@@ -178,7 +178,13 @@ export class PoolThread {
   /** Closes the pool for all threads. False where something is out, and it is not forced. */
   close(force: boolean): boolean {
     this.policy.empty();
-    return closePool(this, () => this.#cleanUp(), force);
+    // What ends an element may end the use of the pool through all objects: not before it is closed.
+    this.waits++;
+    try {
+      return closePool(this, () => this.#cleanUp(), force);
+    } finally {
+      this.endWait();
+    }
   }
 
   /** From now on nothing is given out, until as many {@link endClosing}. */

@@ -2,7 +2,7 @@ import type { End, Model } from '@heddle/explore';
 import { realPlatform } from '@heddle/memory';
 import { auditPool } from './audit.js';
 import { NONE } from './descriptor.js';
-import { CLOSING, mpoolLayout } from './mpool.layout.js';
+import { CLOSED, CLOSING, mpoolLayout } from './mpool.layout.js';
 import { type Body, IDS, list, model, type Player, SECOND, Subject, sharded } from './pool-player.explore.js';
 
 export const getAndPut: Body = (player) => {
@@ -150,6 +150,22 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
         ...more,
         ...narrow,
         check: (end) => (end.results[0] === true ? make(1).lists(end) : 'Not closed'),
+      },
+    ),
+    model(
+      make(1),
+      'closed, and noticed by another one while its elements are ended, with a death at every step',
+      [(player) => player.close(), (player) => player.notice()],
+      {
+        kills: 1,
+        ...more,
+        ...narrow,
+        check: (end) => {
+          const subject = make(1);
+          const gone = end.words[subject.ranges]! % 32 === 0;
+          const closed = end.words[mpoolLayout.offsets.closed] === CLOSED;
+          return gone === closed ? subject.lists(end) : `Closed: ${closed}, its memory is gone: ${gone}`;
+        },
       },
     ),
     closedUnderGetter(make(1), { ...more, ...narrow }),
@@ -316,12 +332,7 @@ function checked(subject: Subject): Model[] {
 
 const models = [
   ...common(list),
-  model(
-    grown,
-    'chunks given back while another one gets and puts',
-    [getPutGet, (player) => player.shrink()],
-    bounded,
-  ),
+  model(grown, 'chunks given back while another one gets and puts', [getPutGet, (player) => player.shrink()]),
   model(grown, 'chunks given back, and a death at every step', [getAndKeep, (player) => player.shrink()], {
     kills: 1,
     ...bounded,
