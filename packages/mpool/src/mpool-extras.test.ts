@@ -31,6 +31,32 @@ describe('Mpool', () => {
     });
   });
 
+  it('loses nothing where a wait is aborted as an element comes, and wakes the others', async () => {
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 1 });
+    let descriptor = pool.get();
+    for (const abortFirst of [true, false]) {
+      for (const turns of [0, 1, 2, 3]) {
+        const controller = new AbortController();
+        const aborted = pool.getAsync({ signal: controller.signal }).catch((reason) => reason);
+        const waiting = pool.getAsync();
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        if (abortFirst) controller.abort('enough');
+        pool.put(descriptor);
+        if (!abortFirst) {
+          for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+          controller.abort('enough');
+        }
+        const outcome = await aborted;
+        // Where it was quicker than its end it has the element, and the other one waits for it.
+        if (outcome !== 'enough') pool.put(outcome);
+        descriptor = await waiting;
+        expect(pool.audit()).toMatchObject({ outstanding: 1, consistent: true });
+      }
+    }
+    pool.put(descriptor);
+    pool.close();
+  });
+
   it('says whether a descriptor is out, in its generation', () => {
     const pool = Mpool.create(segment, { name: 'p', elemSize: 8, maxElems: 1 });
     const first = pool.get();

@@ -133,12 +133,18 @@ function poolName(setName: string, elemSize: number): string {
 }
 
 function poolsOf(segment: Segment, setName: string, hooks: SlotHooks): Mpool[] {
-  const pools = segment.directory
+  const names = segment.directory
     .list()
     .filter(({ kind, name }) => kind === mpoolLayout.kind && /^\d+$/.test(sizeIn(name, setName)))
-    .map(({ name }) => Mpool.open(segment, name, hooks))
-    .sort((one, other) => one.elemSize - other.elemSize);
-  if (pools.length > 0) return pools;
+    .map(({ name }) => name);
+  const pools: Mpool[] = [];
+  try {
+    for (const name of names) pools.push(Mpool.open(segment, name, hooks));
+  } catch (error) {
+    for (const pool of pools) pool[Symbol.dispose]();
+    throw error;
+  }
+  if (pools.length > 0) return pools.sort((one, other) => one.elemSize - other.elemSize);
   throw new HeddleError('ERR_HEDDLE_NAME_UNKNOWN', `The segment has no set of pools named "${setName}"`, {
     name: setName,
   });

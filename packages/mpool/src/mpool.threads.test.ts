@@ -268,6 +268,18 @@ function conformance(variant: Variant, brief: boolean): void {
     expect(new Set(Array.from({ length: 4 }, () => pool.offset(pool.get({ timeout: 0 })))).size).toBe(4);
   });
 
+  it.skipIf(brief).each([1, 8])('PL-06 goes on with %d elements for 8 threads', async (maxElems) => {
+    const pool = poolOf(maxElems);
+    const all = Array.from({ length: 8 }, () => helperOf(pool));
+    const rounds = long ? 20_000 : 100;
+    await Promise.all(all.map((helper) => helper.ask({ do: 'exchange', rounds, hold: 1 })));
+    const audit = pool.audit();
+    expect(audit).toMatchObject({ outstanding: 0, refused: 0, consistent: true });
+    expect(audit.put).toBeGreaterThanOrEqual(8 * rounds);
+    const got = Array.from({ length: maxElems }, () => pool.offset(pool.get({ timeout: 0 })));
+    expect(new Set(got).size).toBe(maxElems);
+  });
+
   it.skipIf(brief)('PL-05 moves elements from all threads to all threads', async () => {
     const pool = poolOf(256);
     const threads = 8;
