@@ -20,6 +20,8 @@ export type Task =
   /** Leaves what it gets in a random box, and puts what it finds there, which another thread has got. */
   | { readonly do: 'swap'; readonly rounds: number; readonly boxes: SharedArrayBuffer }
   | { readonly do: 'flush' }
+  /** Audits as long as the word is 0. */
+  | { readonly do: 'audit'; readonly until: SharedArrayBuffer }
   | { readonly do: 'end'; readonly how: 'exit' | 'throw' | 'detach' };
 
 export interface Answer {
@@ -138,6 +140,10 @@ function run(task: Task): readonly number[] {
       return [];
     case 'swap':
       swap(task.rounds, new Int32Array(task.boxes));
+      return [];
+    case 'audit':
+      do pool.audit();
+      while (Atomics.load(new Int32Array(task.until), 0) === 0);
       return [];
     case 'flush':
       pool.flush();

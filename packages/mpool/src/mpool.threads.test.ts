@@ -429,6 +429,21 @@ describe('a pool of policy owner, on threads', () => {
     segment.detach();
   });
 
+  it('is audited by another thread while it goes on, and counts exactly', async () => {
+    const segment = Segment.create({ byteLength: 2 ** 22 });
+    const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 4, policy: 'owner' });
+    const helper = new Helper(pool);
+    await helper.ask({ do: 'flush' });
+    const until = new SharedArrayBuffer(4);
+    const auditing = helper.ask({ do: 'audit', until });
+    const rounds = long ? 10_000_000 : 1_000_000;
+    for (let round = 0; round < rounds; round++) pool.put(pool.get());
+    Atomics.store(new Int32Array(until), 0, 1);
+    await auditing;
+    expect(pool.audit()).toMatchObject({ outstanding: 0, got: rounds, put: rounds, consistent: true });
+    segment.detach();
+  });
+
   it('gives nothing to other threads, from which it could not come back', async () => {
     const segment = Segment.create({ byteLength: 2 ** 22 });
     const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 4, policy: 'owner' });

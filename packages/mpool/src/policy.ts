@@ -53,3 +53,8 @@ export interface Policy {
 export const POLICIES = ['sharded', 'locked', 'serialized', 'owner', 'unsafe'] as const;
 
 export type PolicyName = (typeof POLICIES)[number];
+
+/** Whether something guards its list, so that several threads may use it. */
+export function isGuarded(policy: PolicyName | undefined): boolean {
+  return policy !== 'owner' && policy !== 'unsafe';
+}

@@ -10,7 +10,7 @@ import { LockGuard } from './lock-guard.js';
 import { mpoolLayout, shardLayout } from './mpool.layout.js';
 import { OverlapGuard } from './overlap-guard.js';
 import { OwnerPolicy } from './owner-policy.js';
-import type { Policy } from './policy.js';
+import { isGuarded, type Policy } from './policy.js';
 import { withLayers } from './policy-layers.js';
 import { readHeader } from './pool-header.js';
 import type { PoolPlan } from './pool-options.js';
@@ -264,7 +264,7 @@ export class PoolThread {
 
   /** Whether several threads may use it. */
   get guarded(): boolean {
-    return this.plan.policy !== 'owner' && this.plan.policy !== 'unsafe';
+    return isGuarded(this.plan.policy);
   }
 
   /** Made when it is first used: a thread that only recovers others takes no seat. */
@@ -296,7 +296,7 @@ export function poolClosed(name: string, isClosing = false): HeddleError {
 /** What guards the first list; undefined for a latch, as the others have it. */
 export function guardOf(plan: PoolPlan, pool: PoolWords): Guard | undefined {
   const { words, regions, me, isAlive, platform } = pool;
-  if (plan.policy === 'owner' || plan.policy === 'unsafe') return NO_GUARD;
+  if (!isGuarded(plan.policy)) return NO_GUARD;
   if (plan.policy === 'serialized') {
     return new OverlapGuard(words, regions.shards + shardLayout.offsets.latch, me.token, isAlive, platform);
   }

@@ -333,6 +333,19 @@ function checked(subject: Subject): Model[] {
 const models = [
   ...common(list),
   model(grown, 'chunks given back while another one gets and puts', [getPutGet, (player) => player.shrink()]),
+  model(
+    grown,
+    'chunks given back and taken again, while a third one looks at all',
+    [
+      getAndKeep,
+      (player) => {
+        player.shrink();
+        return kept(player, player.take());
+      },
+      (player) => player.audit(),
+    ],
+    narrow,
+  ),
   model(grown, 'chunks given back, and a death at every step', [getAndKeep, (player) => player.shrink()], {
     kills: 1,
     ...bounded,

@@ -1,9 +1,10 @@
 import { generationOfLease } from './lease.js';
 import { mpoolLayout } from './mpool.layout.js';
+import { isGuarded, POLICIES } from './policy.js';
 import type { PoolWords } from './pool-words.js';
 import type { Shard } from './shard.js';
 
-const { everSlots, firstGeneration } = mpoolLayout.offsets;
+const { everSlots, firstGeneration, policy } = mpoolLayout.offsets;
 
 /**
  * Counts the puts that were done by somebody who died, or was cut short, before it had counted them: at most as many as
@@ -16,6 +17,8 @@ const { everSlots, firstGeneration } = mpoolLayout.offsets;
  * All latches must be held. Cost: a load for each slot.
  */
 export function countMissedPuts(pool: PoolWords, shards: readonly Shard[]): void {
+  // Where no latch holds it, its one thread puts meanwhile, and counts each put by itself.
+  if (!isGuarded(POLICIES[pool.words[policy]!])) return;
   const { generationMask } = pool.format;
   const first = pool.words[firstGeneration]!;
   const slots = pool.words[everSlots]!;
