@@ -296,8 +296,7 @@ export class Context {
    * Ends this thread's use: waits, a second unless told otherwise, until what it sent was handled, closes its workers and
    * endpoints, and detaches. What is left then comes back as after a death.
    *
-   * @throws (rejects) with HeddleError `ERR_HEDDLE_OUTSTANDING` while a message of a worker is being iterated over: then
-   *   nothing has changed. What functions of completions throw comes through, after everything is closed.
+   * @throws (rejects) with what functions of completions throw, after everything is closed.
    */
   async close(options: CloseOptions = {}): Promise<void> {
     if (this.#uses === 0) return;
@@ -308,7 +307,11 @@ export class Context {
     this[Symbol.dispose]();
   }
 
-  /** The same without waiting. Not from inside a handler. @throws as {@link close} does. */
+  /**
+   * The same without waiting.
+   *
+   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler: nothing has changed then; else as {@link close}.
+   */
   [Symbol.dispose](): void {
     if (this.#uses === 0) return;
     if (this.#uses === 1) this.#workers.assertOutside();

@@ -48,7 +48,7 @@ export interface ReceiveCounts {
  */
 export class ReceiveQueue {
   readonly counts: ReceiveCounts = { handled: 0, lost: 0, skipped: 0 };
-  readonly cursor: MessageCursor;
+  readonly #cursor: MessageCursor;
   readonly #memory: ContextMemory;
   readonly #row: WorkerRow;
   readonly #place: WorkerPlace;
@@ -67,7 +67,7 @@ export class ReceiveQueue {
     this.#row = memory.row(place.row);
     this.#place = place;
     this.#lanes = new LookedAt(shared ? Infinity : hotLanes);
-    this.cursor = new MessageCursor(memory);
+    this.#cursor = new MessageCursor(memory);
     // Different from what it is: the first poll looks at all lanes.
     this.#attention = ~this.#row.attention;
   }
@@ -147,28 +147,28 @@ export class ReceiveQueue {
     // A handler that threw kept it from being dropped.
     if (inbound.ended || (this.#shared && !inbound.enter(this.#place))) return 0;
     const { reader } = inbound;
-    const { cursor } = this;
+    const cursor = this.#cursor;
     let handled = 0;
     try {
       if (!reader.hasKnown && !reader.look()) return 0;
       while (handled < most && reader.hasKnown) {
-        if (!this.begin(inbound)) continue;
+        if (!this.#begin(inbound, cursor)) continue;
         handled++;
         handle(cursor);
         cursor.finish();
       }
     } finally {
       cursor.finish();
-      this.#leave(inbound);
+      this.#leave(inbound, cursor);
     }
     return handled;
   }
 
   /** Gives back what was read, and leaves a lane whose sender has gone and of which everything is read. */
-  #leave(inbound: InboundLane): void {
+  #leave(inbound: InboundLane, cursor: MessageCursor): void {
     const { reader } = inbound;
     reader.release();
-    if (this.cursor.takeAsked()) this.#memory.tellDone(inbound.lane.life.source.row);
+    if (cursor.takeAsked()) this.#memory.tellDone(inbound.lane.life.source.row);
     if (inbound.ending && !reader.look()) inbound.leaveBehindSender(this.#place);
     else if (this.#shared) this.#stepOut(inbound);
     this.#countSkipped(inbound);
@@ -186,11 +186,11 @@ export class ReceiveQueue {
   }
 
   /** Moves the cursor to the next message of a lane, which is there. Returns false where it was lost. */
-  begin(inbound: InboundLane): boolean {
+  #begin(inbound: InboundLane, cursor: MessageCursor): boolean {
     const { reader, space } = inbound;
     const at = reader.nextRecord();
     reader.begin(bodyBytesOf(space[at]!));
-    const there = this.cursor.moveTo(inbound.lane, space, at);
+    const there = cursor.moveTo(inbound.lane, space, at);
     reader.noteAdopted();
     if (there) this.counts.handled++;
     else this.counts.lost++;
@@ -198,10 +198,19 @@ export class ReceiveQueue {
   }
 
   /**
-   * The lane of the next message, in turn, undefined where there is none. For reading one by one: `begin`, then
-   * {@link finish}.
+   * Moves a cursor to the next message, in turn. Returns its lane, undefined where there is none. For reading one by
+   * one: then {@link finish}.
    */
-  nextLane(): InboundLane | undefined {
+  next(cursor: MessageCursor): InboundLane | undefined {
+    // Each round but the last takes a message off that was lost.
+    for (;;) {
+      const inbound = this.#nextLane(cursor);
+      if (!inbound || this.#begin(inbound, cursor)) return inbound;
+      this.finish(inbound, cursor);
+    }
+  }
+
+  #nextLane(cursor: MessageCursor): InboundLane | undefined {
     const { hot } = this.#lanes;
     this.#warmReady();
     let found: InboundLane | undefined;
@@ -212,7 +221,7 @@ export class ReceiveQueue {
       if (!mayHaveNews(inbound)) continue;
       if (!inbound.ended && (!this.#shared || inbound.enter(this.#place))) {
         if (inbound.reader.look()) found = inbound;
-        else this.#leave(inbound);
+        else this.#leave(inbound, cursor);
       }
       if (inbound.ended) ended = true;
     }
@@ -220,10 +229,10 @@ export class ReceiveQueue {
     return found;
   }
 
-  /** The message that was begun is done. */
-  finish(inbound: InboundLane): void {
-    this.cursor.finish();
-    this.#leave(inbound);
+  /** The message that the cursor is at is done. */
+  finish(inbound: InboundLane, cursor: MessageCursor): void {
+    cursor.finish();
+    this.#leave(inbound, cursor);
     if (inbound.ended) this.#dropEnded();
   }
 

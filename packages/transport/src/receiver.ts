@@ -14,7 +14,8 @@ import { assertIdle, Idle, type IdleStrategy } from './idle.js';
 import type { InboundLane } from './inbound-lane.js';
 import { KeepAlive } from './keep-alive.js';
 import type { WorkerPlace } from './lane-life.js';
-import type { Message, MessageCursor } from './message.js';
+import { MessageCursor } from './message.js';
+import { MessageIterator } from './message-iterator.js';
 import { Pace } from './pace.js';
 import { ReceiveQueue } from './receive-queue.js';
 import { closedError } from './transport-errors.js';
@@ -126,7 +127,11 @@ export class Receiver {
   }
 
   async waitAsync(options: WaitAsyncOptions): Promise<boolean> {
-    return runAsync(new ArmSteps(this.#arming), this.#words, this.#memory.platform, options);
+    return this.#sleep(this.#arming, options);
+  }
+
+  #sleep(arming: Arming, options: WaitAsyncOptions): Promise<boolean> {
+    return runAsync(new ArmSteps(arming), this.#words, this.#memory.platform, options);
   }
 
   arm(): boolean {
@@ -167,31 +172,34 @@ export class Receiver {
     }
   }
 
-  async *messages(options: RunOptions): AsyncGenerator<Message, void, undefined> {
+  messages(options: RunOptions): MessageIterator {
     const { signal } = options;
-    const pace = this.#pace(options);
-    this.#keepAlive.hold();
+    return new MessageIterator({
+      newCursor: () => new MessageCursor(this.#memory),
+      pace: (isOver) => this.#pace(options, isOver),
+      keepAlive: this.#keepAlive,
+      isOver: () => this.#closed || signal?.aborted === true,
+      give: (cursor) => this.#give(cursor),
+      takeBack: (cursor) => this.#access.endStay(cursor),
+      wake: () => this.#row.doorbell.ring(),
+      isEnd: (error) => this.#endsRun(error, signal),
+    });
+  }
+
+  /** This thread stays inside with the message, until it comes in again. */
+  #give(cursor: MessageCursor): boolean {
+    const passedOn = this.#stepIn();
+    let inbound: InboundLane | undefined;
     try {
-      while (!signal?.aborted && !this.#closed) {
-        const passedOn = this.#stepIn();
-        let inbound: InboundLane | undefined;
-        try {
-          this.#look(passedOn);
-          this.#connections.outstanding.tell();
-          inbound = this.queue.nextLane();
-          if (inbound && this.queue.begin(inbound)) yield this.queue.cursor;
-        } finally {
-          if (inbound) this.queue.finish(inbound);
-          this.#access.leave();
-        }
-        const pause = pace.after(inbound !== undefined);
-        if (pause) await pause;
-      }
-    } catch (error) {
-      if (!this.#endsRun(error, signal)) throw error;
+      this.#look(passedOn);
+      this.#connections.outstanding.tell();
+      inbound = this.queue.next(cursor);
     } finally {
-      this.#keepAlive.drop();
+      if (!inbound) this.#access.leave();
     }
+    const lane = inbound;
+    if (lane) this.#access.stay(cursor, () => this.queue.finish(lane, cursor));
+    return lane !== undefined;
   }
 
   ref(): void {
@@ -262,8 +270,10 @@ export class Receiver {
     return idle === undefined ? this.#idle : assertIdle(idle);
   }
 
-  #pace(options: RunOptions): Pace {
-    const sleep = () => this.waitAsync({ signal: options.signal, ref: false });
+  #pace(options: RunOptions, isOver: () => boolean = () => false): Pace {
+    const arming = { ...this.#arming, arm: () => !isOver() && this.arm() };
+    const { signal } = options;
+    const sleep = () => this.#sleep(arming, { signal, ref: false });
     return new Pace(this.#idleOf(options), this.#memory.platform, sleep);
   }
 

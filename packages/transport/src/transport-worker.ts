@@ -192,8 +192,11 @@ export class TransportWorker {
   }
 
   /**
-   * Every message, one at a time, until the worker is closed; handlers are not called. Each is good until the next one
-   * is asked for. Waits as {@link run} does.
+   * Every message, one at a time, until the worker is closed or the signal aborts; handlers are not called. Waits as
+   * {@link run} does.
+   *
+   * Each message is good until the next one is asked for, or this thread receives on this worker in another way, or
+   * closes it. So an iteration may be dropped at any time; `return`, which `break` calls, ends one that waits at once.
    */
   messages(options: RunOptions = {}): AsyncGenerator<Message, void, undefined> {
     return this.#receiver.messages(options);
@@ -221,7 +224,7 @@ export class TransportWorker {
    */
   close(): void {
     if (this.#receiver.closedHere) return;
-    this.assertOutside();
+    this.#access.endStay();
     const { token } = this.#memory;
     const owned = this.#row.isOpen(this.#place.generation) && this.#row.owner === token;
     if (owned) this.#access.close();

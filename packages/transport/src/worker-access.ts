@@ -14,6 +14,8 @@ import { handlerRuns } from './transport-errors.js';
 export class WorkerAccess {
   readonly #entry: Entry | undefined;
   #inside = false;
+  /** What this thread is inside for, where no call is, and how that ends. */
+  #stay: { readonly by: object; readonly end: () => void } | undefined;
 
   constructor(memory: ContextMemory, place: WorkerPlace, threadMode: ThreadMode) {
     if (threadMode !== 'serialized') return;
@@ -27,7 +29,7 @@ export class WorkerAccess {
    *   overlap, `ERR_HEDDLE_CLOSED`. Nothing has changed then.
    */
   enter(): boolean {
-    this.assertOutside();
+    if (this.#inside) this.endStay();
     const changed = this.#entry?.enter() ?? false;
     this.#inside = true;
     return changed;
@@ -38,6 +40,30 @@ export class WorkerAccess {
     this.#entry?.leave();
   }
 
+  /** Stays inside beyond the call, in the name of `by`, until this thread enters again, which ends it first. */
+  stay(by: object, end: () => void): void {
+    this.#stay = { by, end };
+  }
+
+  /**
+   * Ends a stay, if there is one.
+   *
+   * @param by ends only that of this one.
+   * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler.
+   */
+  endStay(by?: object): void {
+    const stay = this.#stay;
+    if (by && stay?.by !== by) return;
+    this.assertOutside();
+    if (!stay) return;
+    this.#stay = undefined;
+    try {
+      stay.end();
+    } finally {
+      this.leave();
+    }
+  }
+
   /** Lets nobody in any more. By the thread that owns the worker. @throws as {@link enter} does. */
   close(): void {
     this.#entry?.enter();
@@ -46,6 +72,6 @@ export class WorkerAccess {
 
   /** @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler. */
   assertOutside(): void {
-    if (this.#inside) throw handlerRuns();
+    if (this.#inside && !this.#stay) throw handlerRuns();
   }
 }
