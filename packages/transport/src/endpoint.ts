@@ -214,8 +214,14 @@ export class Endpoint {
   async loanAsync(byteLength: number, options: WaitAsyncOptions = {}): Promise<Loan> {
     const size = this.#sizeFor(byteLength);
     const check = () => this.assertMaySend();
-    const descriptor = await this.#memory.slots.of(size).getAsync({ ...options, check });
-    return new Loan(this.#memory, size, descriptor, byteLength);
+    try {
+      const descriptor = await this.#memory.slots.of(size).getAsync({ ...options, check });
+      return new Loan(this.#memory, size, descriptor, byteLength);
+    } catch (error) {
+      // This thread has detached since: what is said of that is that the way is closed.
+      if (!this.#memory.segment.attached) this.assertOpen();
+      throw error;
+    }
   }
 
   #sizeFor(byteLength: number): number {
