@@ -130,6 +130,11 @@ export class ContextMemory {
     return row;
   }
 
+  /** Who may be inside of a worker of thread mode `serialized`. */
+  rowEntry(index: number): Entry {
+    return new Entry(this.rowWords(index), workerRowLayout.offsets.entry, this.token, this.platform);
+  }
+
   /** Whether the thread of this token lives. */
   readonly isAlive = (token: number): boolean => this.segment.isAlive(token);
 

@@ -153,8 +153,8 @@ export class Endpoint {
    * Sends a message; blocks while there is no room.
    *
    * @throws HeddleError `ERR_HEDDLE_CLOSED`, `ERR_HEDDLE_TIMED_OUT`; `ERR_HEDDLE_OUTSTANDING` while asynchronous sends
-   *   of this thread wait, which must not be overtaken; `ERR_HEDDLE_MUST_NOT_BLOCK`; and as {@link trySend} does.
-   *   Nothing was sent then.
+   *   of this thread wait, which must not be overtaken; `ERR_HEDDLE_MUST_NOT_BLOCK`, also where it would wait, without a
+   *   timeout, for a receiver that only this thread can make go on; and as {@link trySend} does. Nothing was sent then.
    */
   send(
     id: number,
@@ -170,7 +170,9 @@ export class Endpoint {
     const deadline = deadlineAfter(options.timeout, platform.now);
     const status = this.trySend(id, data, header, options.completion);
     if (status === 'closed') this.#lane.throwClosed();
-    if (status === 'no-resource') this.#waiting(id, data, header, options.completion).block(deadline);
+    if (status === 'sent') return;
+    if (deadline === Infinity) this.#lane.assertOthersReceive();
+    this.#waiting(id, data, header, options.completion).block(deadline);
   }
 
   /**
@@ -245,12 +247,16 @@ export class Endpoint {
    * returned. What handlers keep is not waited for; that is what a `Completion` tells.
    *
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where the receiver is gone before that, `ERR_HEDDLE_TIMED_OUT`,
-   *   `ERR_HEDDLE_OUTSTANDING` while asynchronous sends of this thread wait, which need its event loop.
+   *   `ERR_HEDDLE_OUTSTANDING` while asynchronous sends of this thread wait, which need its event loop;
+   *   `ERR_HEDDLE_MUST_NOT_BLOCK` as {@link send} does.
    */
   flush(options: Pick<WaitOptions, 'timeout'> = {}): void {
     const { platform } = this.#memory;
     if (!this.#lane.queue.isEmpty) throw sendsWait();
-    const steps = new AttemptSteps(new Flushing(this.#lane));
+    const flushing = new Flushing(this.#lane);
+    const deadline = deadlineAfter(options.timeout, platform.now);
+    if (deadline === Infinity && !flushing.attempt()) this.#lane.assertOthersReceive();
+    const steps = new AttemptSteps(flushing);
     if (!runBlocking(steps, this.#lane.lane.words, platform, options.timeout)) throw notHandled();
   }
 

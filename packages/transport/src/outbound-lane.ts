@@ -7,7 +7,8 @@ import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
 import { LaneWriter } from './lane-writer.js';
 import { MessageWriter } from './message-writer.js';
 import { SendQueue } from './send-queue.js';
-import { closedError } from './transport-errors.js';
+import { THREAD_MODES } from './thread-mode.js';
+import { closedError, waitsForItself } from './transport-errors.js';
 
 /**
  * The lane from a worker, as this thread uses it, to another worker: shared by all its endpoints that lead there.
@@ -105,6 +106,23 @@ export class OutboundLane {
     } else {
       this.leave();
     }
+  }
+
+  /**
+   * For who is about to block until the receiver moves, without a limit of time.
+   *
+   * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` where only this thread could make it move: it alone may receive
+   *   there, or it is inside.
+   */
+  assertOthersReceive(): void {
+    const row = this.#memory.row(this.to.row);
+    const isMe = (token: number) => token === this.#memory.token;
+    const mode = THREAD_MODES[row.threadMode]!;
+    const alone =
+      mode === 'single'
+        ? isMe(row.owner)
+        : (mode === 'multi' ? this.lane.entry : this.#memory.rowEntry(this.to.row)).isOccupied(isMe);
+    if (alone && row.isOpen(this.to.generation)) throw waitsForItself(this.to, mode);
   }
 
   /** @throws HeddleError `ERR_HEDDLE_CLOSED`. */

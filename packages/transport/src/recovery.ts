@@ -1,9 +1,7 @@
 import type { ContextMemory } from './context-memory.js';
-import { Entry } from './entry.js';
 import { clean, endAsSender, endLanesTo, endOrphans } from './lane-ends.js';
 import { PHASE, phaseOf, tokenOf } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
-import { workerRowLayout } from './transport.layout.js';
 
 /**
  * Leaves in the name of a dead thread: its workers shut, so that nobody connects any more; lanes to them end; then
@@ -47,12 +45,7 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
 /** The thread that goes on with a serialized worker, 0 where the worker ends with its owner. */
 function recoverEntry(memory: ContextMemory, index: number, deadToken: number): number {
   const row = memory.row(index);
-  const entry = new Entry(
-    memory.rowWords(index),
-    workerRowLayout.offsets.entry,
-    memory.token,
-    memory.platform,
-  );
+  const entry = memory.rowEntry(index);
   entry.recover(deadToken);
   if (row.owner !== deadToken || THREAD_MODES[row.threadMode] !== 'serialized') return 0;
   return entry.heirOf(deadToken, memory.isAlive);

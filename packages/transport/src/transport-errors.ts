@@ -1,4 +1,6 @@
 import { HeddleError } from '@heddle/memory';
+import type { WorkerPlace } from './lane-life.js';
+import type { ThreadMode } from './thread-mode.js';
 
 export function closedError(what: string, facts: Readonly<Record<string, unknown>> = {}): HeddleError {
   return new HeddleError('ERR_HEDDLE_CLOSED', `${what} is closed`, { what, ...facts });
@@ -35,6 +37,14 @@ export function sendsWait(): HeddleError {
   return new HeddleError(
     'ERR_HEDDLE_OUTSTANDING',
     'Asynchronous sends of this thread wait for room on this lane, and must not be overtaken: await them first',
+  );
+}
+
+export function waitsForItself({ row }: WorkerPlace, threadMode: ThreadMode): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_MUST_NOT_BLOCK',
+    `This thread would wait for itself, for ever: it is the one that receives on the worker in row ${row}, of thread mode "${threadMode}". Let it call progress in between, with trySend or a timeout, or use the form that ends in Async`,
+    { row, threadMode },
   );
 }
 

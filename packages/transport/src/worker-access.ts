@@ -1,8 +1,7 @@
 import type { ContextMemory } from './context-memory.js';
-import { Entry } from './entry.js';
+import type { Entry } from './entry.js';
 import type { WorkerPlace } from './lane-life.js';
 import type { ThreadMode } from './thread-mode.js';
-import { workerRowLayout } from './transport.layout.js';
 import { handlerRuns } from './transport-errors.js';
 
 /**
@@ -18,9 +17,7 @@ export class WorkerAccess {
   #stay: { readonly by: object; readonly end: () => void } | undefined;
 
   constructor(memory: ContextMemory, place: WorkerPlace, threadMode: ThreadMode) {
-    if (threadMode !== 'serialized') return;
-    const { entry } = workerRowLayout.offsets;
-    this.#entry = new Entry(memory.rowWords(place.row), entry, memory.token, memory.platform);
+    if (threadMode === 'serialized') this.#entry = memory.rowEntry(place.row);
   }
 
   /**
