@@ -232,14 +232,22 @@ export class Endpoint {
     return this.#memory.slots.sizeFor(byteLength);
   }
 
-  /** Holds back what is sent from now on, so that one Atomics call publishes it all: at {@link uncork}, or when full. */
+  /**
+   * Holds back what is sent from now on, so that one Atomics call publishes it all: at {@link uncork}, or when full.
+   * Meanwhile `'sent'` does not say that the receiver is there still: see there.
+   */
   cork(): void {
     this.#writer.cork();
   }
 
-  /** Publishes what was held back, and everything from now on at once. */
-  uncork(): void {
-    if (!this.#lane.left) this.#writer.uncork();
+  /**
+   * Publishes what was held back, and everything from now on at once.
+   *
+   * @returns false where the receiver is gone: nothing of what was held back was sent, and it is counted as `unread` in
+   *   the report to `onClosed`, once, from `progress`; completions end with an error there.
+   */
+  uncork(): boolean {
+    return !this.#lane.left && this.#writer.uncork();
   }
 
   /**
