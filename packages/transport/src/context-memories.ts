@@ -1,25 +1,22 @@
-import { registerKind, type Segment, type StructureInfo } from '@heddle/memory';
+import { HeddleError, registerKind, type Segment, type StructureInfo } from '@heddle/memory';
 import { Mpool } from '@heddle/mpool';
+import { isMade, type PoolMaking, poolNameOf, takeBackAfterDeath } from './context-making.js';
 import { ContextMemory } from './context-memory.js';
+import type { ContextPlan } from './context-options.js';
 import { recoverContext } from './recovery.js';
 import { contextLayout, readShape } from './transport.layout.js';
 
-/** Name of the pool with slots of a size that belongs to a context. */
-export function poolNameOf(contextName: string, size: number): string {
-  return `${contextName}.pool.${size}`;
-}
-
-/** One for each context that this thread uses, or recovers. */
-const memories = new WeakMap<Segment, Map<string, ContextMemory>>();
+/** One for each context that this thread uses, or recovers, by its slot in the directory, which is used once. */
+const memories = new WeakMap<Segment, Map<number, ContextMemory>>();
 
 /** The memory of a context in this thread. */
 export function contextMemoryOf(segment: Segment, info: StructureInfo): ContextMemory {
-  let byName = memories.get(segment);
-  if (!byName) {
-    byName = new Map();
-    memories.set(segment, byName);
+  let bySlot = memories.get(segment);
+  if (!bySlot) {
+    bySlot = new Map();
+    memories.set(segment, bySlot);
   }
-  let memory = byName.get(info.name);
+  let memory = bySlot.get(info.slot);
   if (!memory) {
     const words = segment.wordsAt(info.byteOffset, info.byteLength);
     memory = new ContextMemory({
@@ -29,27 +26,54 @@ export function contextMemoryOf(segment: Segment, info: StructureInfo): ContextM
       memoryWords: new Int32Array(segment.buffer),
       byteOffset: info.byteOffset,
       shape: readShape(words),
-      openPool: (size) => Mpool.open(segment, poolNameOf(info.name, size)),
-      wakePool: (size) => Mpool.wake(segment, poolNameOf(info.name, size)),
+      openPool: (size) => Mpool.open(segment, poolNameOf(info, size)),
+      wakePool: (size) => Mpool.wake(segment, poolNameOf(info, size)),
     });
-    byName.set(info.name, memory);
+    bySlot.set(info.slot, memory);
   }
   return memory;
 }
 
 /** This thread's use of a context has ended. */
-export function forgetContextMemory(segment: Segment, name: string): void {
-  memories.get(segment)?.delete(name);
+export function forgetContextMemory(segment: Segment, { slot }: StructureInfo): void {
+  memories.get(segment)?.delete(slot);
+}
+
+/** The pools of a context that is being made. */
+export function poolMakingOf(segment: Segment, plans: ContextPlan['pools']): PoolMaking {
+  return {
+    create: (name, size) => void Mpool.create(segment, { name, ...plans[size]! }),
+    remove: (name) => removePool(segment, name),
+  };
+}
+
+function removePool(segment: Segment, name: string): void {
+  if (!segment.directory.find(name)) return;
+  try {
+    Mpool.open(segment, name).close({ force: true });
+  } catch (error) {
+    // Somebody who began with this died: what is left goes with the last of its users.
+    if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED')) throw error;
+  }
 }
 
 registerKind({
   layout: contextLayout,
   module: import.meta.url,
   recover({ segment, info, dead }) {
+    takeBackAfterDeath(segment, info, dead.token, {
+      ...poolMakingOf(segment, []),
+      remove(name) {
+        Mpool.recover(segment, name, dead);
+        removePool(segment, name);
+      },
+    });
+    // Of one that is not made nobody has anything.
+    if (!isMade(segment, info)) return;
     const memory = contextMemoryOf(segment, info);
     // First, so that those who are woken find the slots that came back.
     for (const size of memory.shape.slotBytes.keys()) {
-      Mpool.recover(segment, poolNameOf(info.name, size), dead);
+      Mpool.recover(segment, poolNameOf(info, size), dead);
     }
     recoverContext(memory, dead.token);
   },

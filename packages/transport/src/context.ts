@@ -1,9 +1,10 @@
 import type { LockOutcome } from '@heddle/lock';
-import { Segment, type WatchableWorker } from '@heddle/memory';
+import { HeddleError, Segment, type StructureInfo, type WatchableWorker } from '@heddle/memory';
 import { type Audit, Mpool } from '@heddle/mpool';
 import type { WorkerAddress } from './address.js';
 import { assertContextHandle, type ContextHandle } from './context-handle.js';
-import { contextMemoryOf, forgetContextMemory, poolNameOf } from './context-memories.js';
+import { isMade, makeContext, poolNameOf } from './context-making.js';
+import { contextMemoryOf, forgetContextMemory, poolMakingOf } from './context-memories.js';
 import type { ContextMemory } from './context-memory.js';
 import { type ContextOptions, planOf } from './context-options.js';
 import { type KeptMessage, keptOf } from './kept-note.js';
@@ -13,7 +14,7 @@ import type { MtType } from './mt-type.js';
 import { shutDown } from './shut-down.js';
 import type { SpawnedWorker, SpawnOptions } from './spawn.js';
 import { ThreadLinks } from './thread-links.js';
-import { contextByteLength, contextLayout, writeShape } from './transport.layout.js';
+import { contextLayout } from './transport.layout.js';
 import { assertWhole, closedError } from './transport-errors.js';
 import type { TransportWorker } from './transport-worker.js';
 import type { OpenOptions, WorkerOptions } from './worker-options.js';
@@ -57,6 +58,7 @@ const contexts = new Map<string, Context>();
 export class Context {
   readonly name: string;
   readonly segment: Segment;
+  readonly #info: StructureInfo;
   readonly #memory: ContextMemory;
   readonly #key: string;
   readonly #workers: WorkerTable;
@@ -67,7 +69,15 @@ export class Context {
     this.segment = segment;
     this.name = name;
     this.#key = key;
-    this.#memory = contextMemoryOf(segment, segment.openStructure(name, contextLayout));
+    this.#info = segment.openStructure(name, contextLayout);
+    if (!isMade(segment, this.#info)) {
+      throw new HeddleError(
+        'ERR_HEDDLE_NOT_READY',
+        `The context "${name}" is still being made: attach with the handle that its maker gives`,
+        { name },
+      );
+    }
+    this.#memory = contextMemoryOf(segment, this.#info);
     this.#workers = new WorkerTable(this.#memory);
     this.#links = new ThreadLinks(segment, name);
     // What is for one thread is refused to others before they have begun.
@@ -92,22 +102,7 @@ export class Context {
           janitor: options.janitor ?? true,
         });
     try {
-      const made = segment.createStructure({
-        name: plan.name,
-        layout: contextLayout,
-        byteLength: contextByteLength(plan.shape),
-        init: ({ byteOffset, byteLength }) => writeShape(segment.wordsAt(byteOffset, byteLength), plan.shape),
-      });
-      const pools: Mpool[] = [];
-      try {
-        for (const [size, pool] of plan.pools.entries()) {
-          pools.push(Mpool.create(segment, { name: poolNameOf(plan.name, size), ...pool }));
-        }
-      } catch (error) {
-        for (const pool of pools) pool.close();
-        segment.removeStructure(made);
-        throw error;
-      }
+      makeContext(segment, plan.name, plan.shape, poolMakingOf(segment, plan.pools));
       const context = Context.#over(segment, plan.name);
       // What one thread has for itself is that of the one that made it.
       context.#memory.lock.run(() => {});
@@ -122,7 +117,7 @@ export class Context {
    * Attaches this thread to the context of a handle. Each `create` or `attach` of a thread needs a `close`.
    *
    * @throws TypeError where it is no handle; HeddleError as `Segment.attach` does, `ERR_HEDDLE_NAME_UNKNOWN`,
-   *   `ERR_HEDDLE_CLOSED` where the context was shut down.
+   *   `ERR_HEDDLE_NOT_READY` while it is being made, `ERR_HEDDLE_CLOSED` where the context was shut down.
    */
   static attach(handle: ContextHandle): Context {
     assertContextHandle(handle);
@@ -324,7 +319,7 @@ export class Context {
 
   #pools(): Mpool[] {
     const { slotBytes } = this.#memory.shape;
-    return slotBytes.map((_, size) => Mpool.open(this.segment, poolNameOf(this.name, size)));
+    return slotBytes.map((_, size) => Mpool.open(this.segment, poolNameOf(this.#info, size)));
   }
 
   #release(): void {
@@ -335,7 +330,7 @@ export class Context {
     } finally {
       this.#links.close();
       this.#memory.flushPools();
-      forgetContextMemory(this.segment, this.name);
+      forgetContextMemory(this.segment, this.#info);
     }
   }
 

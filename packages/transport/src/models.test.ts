@@ -1,6 +1,7 @@
 import { exploreTests } from '@heddle/explore/vitest';
 import context from './context.explore.js';
 import contextLock from './context-lock.explore.js';
+import contextMaking from './context-making.explore.js';
 import entry from './entry.explore.js';
 import lane from './lane.explore.js';
 import multi from './multi.explore.js';
@@ -12,6 +13,7 @@ exploreTests(lane);
 exploreTests(entry);
 exploreTests(context);
 exploreTests(contextLock);
+exploreTests(contextMaking);
 exploreTests(multi);
 exploreTests(ready);
 exploreTests(sending);

@@ -27,6 +27,8 @@ export const contextLayout = defineLayout('transport-context', 1, {
   mtType: field('creator'),
   /** Bytes of the longest data in a slot of each size, from the smallest on; 0 behind the last. */
   slotBytes: field('creator', MAX_SLOT_SIZES),
+  /** Token of the thread that is making the context, 0 as soon as it is made: see `context-making.ts`. */
+  maker: field('maker'),
   /** 1 when the context is shut down: see `shutdown`. */
   closed: field('anyone'),
   /** Row + 1 of the worker whose lock is borrowed, 0 for none; and its generation: see `context-lock.ts`. */
