@@ -31,6 +31,9 @@ export interface MessagePortLike {
 /**
  * Calls back when a port on which this thread listens for messages is closed, also where that was before: the engine
  * tells only those who listen at the time.
+ *
+ * What was sent before the close is heard before it: the engine keeps a close in its place among the messages of a port,
+ * and closes a port that nobody has listened on yet only where it is the first of them.
  */
 export function onceClosed(port: MessagePortLike, listener: () => void): void {
   port.on('close', listener);
