@@ -14,7 +14,7 @@ import {
 } from './transport.layout.js';
 import { WorkerRow } from './worker-row.js';
 
-const { closed } = contextLayout.offsets;
+const { closed, lanesUsed } = contextLayout.offsets;
 
 /** What a context needs of its segment: `Segment` has it. */
 export interface SegmentFacts {
@@ -96,6 +96,26 @@ export class ContextMemory {
 
   markClosed(): void {
     this.platform.atomics.store(this.words, closed, 1);
+  }
+
+  /**
+   * How many lanes to look at for all that are in use: at most as many as were at one time. 1 load.
+   *
+   * **Ordering**: U1: who claims a lane counts it first ↔ who learned of a claim in any way loads this afterwards.
+   */
+  get lanesUsed(): number {
+    return this.platform.atomics.load(this.words, lanesUsed);
+  }
+
+  /** Counts a lane that is about to be claimed. */
+  countUsed(index: number): void {
+    let used = this.lanesUsed;
+    // Each round but the last saw another thread count one.
+    while (used <= index) {
+      const seen = this.platform.atomics.compareExchange(this.words, lanesUsed, used, index + 1); // U1
+      if (seen === used) return;
+      used = seen;
+    }
   }
 
   lane(index: number): Lane {

@@ -181,6 +181,12 @@ export function prepare(receiverToken = 2, senderToken = 1, threadMode = 0) {
 
 export const LANE = laneAt(SHAPE, 0);
 
+/** The lane is in use already, in this state. */
+export function useLane(words: Int32Array, state: number): void {
+  words[contextLayout.offsets.lanesUsed] = 1;
+  words[LANE + laneLayout.offsets.state] = state;
+}
+
 /** What a model of a context says of its memory. */
 export const MEMORY = {
   words: WORDS + 4,
@@ -340,7 +346,7 @@ export default [
       prepare(3, 3)(words);
       // The sender has gone, and the receiver has shut its row.
       words[workerRowAt(RECEIVER.row) + workerRowLayout.offsets.state] = 2;
-      words[LANE + laneLayout.offsets.state] = (1 << 27) | (9 << 3) | PHASE.senderGone;
+      useLane(words, (1 << 27) | (9 << 3) | PHASE.senderGone);
       words[LANE + laneLayout.offsets.receiverGeneration] = 1;
     },
     threads: {
@@ -370,7 +376,7 @@ export default [
       prepare(1, 2)(words);
       // Its sender has not found yet that the receiver has shut its row.
       words[workerRowAt(RECEIVER.row) + workerRowLayout.offsets.state] = 2;
-      words[LANE + laneLayout.offsets.state] = (1 << 27) | (2 << 3) | PHASE.open;
+      useLane(words, (1 << 27) | (2 << 3) | PHASE.open);
       words[LANE + laneLayout.offsets.receiverGeneration] = 1;
     },
     threads: {
@@ -395,7 +401,7 @@ export default [
     ...MEMORY,
     init: (words) => {
       prepare(2, 2)(words);
-      words[LANE + laneLayout.offsets.state] = (1 << 27) | (1 << 3) | PHASE.senderGone;
+      useLane(words, (1 << 27) | (1 << 3) | PHASE.senderGone);
       words[LANE + laneLayout.offsets.receiverGeneration] = 1;
     },
     threads: {

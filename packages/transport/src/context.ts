@@ -272,7 +272,8 @@ export class Context {
     let workers = 0;
     let lanes = 0;
     for (let row = 0; row < shape.maxWorkers; row++) if (this.#memory.row(row).owner !== 0) workers++;
-    for (let lane = 0; lane < shape.maxLanes; lane++) {
+    const { lanesUsed } = this.#memory;
+    for (let lane = 0; lane < lanesUsed; lane++) {
       if (phaseOf(this.#memory.lane(lane).life.state) !== PHASE.free) lanes++;
     }
     const slots = this.#pools().reduce((sum, pool) => sum + pool.audit().outstanding, 0);

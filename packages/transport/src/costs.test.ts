@@ -13,7 +13,7 @@ function make(threadMode: ThreadMode = 'single') {
     segment,
     slots: 1024,
     slotBytes: 1024,
-    maxLanes: 4,
+    maxLanes: 1000,
     largeSlots: [{ bytes: 8192, count: 4 }],
   });
   onTestFinished(() => {
@@ -35,7 +35,7 @@ function make(threadMode: ThreadMode = 'single') {
     act();
     return platform.counts();
   };
-  return { receiver, sender, endpoint, counted };
+  return { context, receiver, sender, endpoint, counted };
 }
 
 const small = new Uint8Array(8);
@@ -136,6 +136,24 @@ describe('Atomics calls', () => {
     expect(counted(() => endpoint.trySend(1, small))).toEqual({ compareExchange: 1 });
   });
 
+  it('of a look at all lanes, after one came or went: 4 loads for each here, 1 for each that was ever in use', () => {
+    const { context, receiver, counted } = make();
+    const loads = () => {
+      const other = context.createWorker();
+      other.connect(receiver.address);
+      receiver.progress();
+      other.close();
+      return counted(() => receiver.progress())['load']!;
+    };
+    const before = loads();
+    expect(before).toBeLessThan(30);
+    const ways = Array.from({ length: 10 }, () => context.createWorker().connect(receiver.address));
+    expect(loads()).toBe(before + 40);
+    for (const way of ways) way.close();
+    receiver.progress();
+    expect(loads()).toBe(before + 10);
+  });
+
   it('of thread mode serialized: 1 CAS and 1 store more', () => {
     const { receiver, counted } = make('serialized');
     receiver.progress();
@@ -147,5 +165,22 @@ describe('Atomics calls', () => {
     expect(counted(() => receiver.progress())).toEqual({});
     for (let i = 0; i < 50; i++) endpoint.trySend(1, small);
     expect(counted(() => receiver.progress())).toEqual({ load: 4, exchange: 1, compareExchange: 2 });
+  });
+
+  it('of thread mode multi with idle lanes: none to poll; 2 loads each before a sleep, and 1 CAS the first time', () => {
+    const { context, receiver, counted } = make('multi');
+    const sleep = () => {
+      const counts = counted(() => receiver.arm());
+      receiver.signal();
+      receiver.arm();
+      return counts;
+    };
+    sleep();
+    const before = sleep();
+    for (let i = 0; i < 10; i++) context.createWorker().connect(receiver.address);
+    receiver.progress();
+    for (let i = 0; i < 7; i++) expect(counted(() => receiver.progress())['load'] ?? 0).toBeLessThan(2);
+    expect(sleep()).toEqual({ ...before, load: before['load']! + 20, compareExchange: 10 });
+    expect(sleep()).toEqual({ ...before, load: before['load']! + 20 });
   });
 });

@@ -54,7 +54,8 @@ export function takeBackLeftOver(memory: ContextMemory, lane: Lane, upTo?: numbe
 
 /** Ends every lane that leads to a worker which has shut its row, but for those that a living thread is at. */
 export function endLanesTo(memory: ContextMemory, place: WorkerPlace): void {
-  for (let index = 0; index < memory.shape.maxLanes; index++) endLaneTo(memory, memory.lane(index), place);
+  const { lanesUsed } = memory;
+  for (let index = 0; index < lanesUsed; index++) endLaneTo(memory, memory.lane(index), place);
 }
 
 /**
@@ -78,7 +79,8 @@ export function endLaneTo(memory: ContextMemory, lane: Lane, place: WorkerPlace)
  * the last look of the receiver, and died; or whoever ended it died.
  */
 export function endOrphans(memory: ContextMemory): void {
-  for (let index = 0; index < memory.shape.maxLanes; index++) {
+  const { lanesUsed } = memory;
+  for (let index = 0; index < lanesUsed; index++) {
     const lane = memory.lane(index);
     endOrphan(memory, lane);
     // It may have closed what it found used again, and died before it found that.

@@ -1,5 +1,5 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
-import { contextOf, LANE, MEMORY, NOTES, prepare, RECEIVER } from './context.explore.js';
+import { contextOf, LANE, MEMORY, NOTES, prepare, RECEIVER, useLane } from './context.explore.js';
 import { Doorbell } from './doorbell.js';
 import { laneLayout } from './lane.layout.js';
 import { endLanesTo } from './lane-ends.js';
@@ -27,7 +27,7 @@ const LAST = NOTES + COUNT;
 
 const filled = (words: Int32Array): void => {
   prepare(OWNER, SENDER, THREAD_MODES.indexOf('multi'))(words);
-  words[LANE + laneLayout.offsets.state] = (1 << 27) | (SENDER << 3) | PHASE.open;
+  useLane(words, (1 << 27) | (SENDER << 3) | PHASE.open);
   words[LANE + laneLayout.offsets.receiverGeneration] = 1;
   words[LANE + laneLayout.offsets.tail] = COUNT * RECORD;
   for (let i = 0; i < COUNT; i++) words[LANE + laneLayout.wordCount + i * 2 + 1] = i + 1;

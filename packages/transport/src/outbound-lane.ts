@@ -149,6 +149,7 @@ function claimLane(memory: ContextMemory): Lane {
   const { maxLanes } = shape;
   // The first that is free: so that lanes are used again, and those never used take no memory.
   for (let index = 0; index < maxLanes; index++) {
+    memory.countUsed(index);
     const lane = memory.lane(index);
     if (lane.life.claim(token)) return lane;
   }

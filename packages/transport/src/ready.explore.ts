@@ -1,5 +1,5 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
-import { contextOf, LANE, MEMORY, prepare, RECEIVER } from './context.explore.js';
+import { contextOf, LANE, MEMORY, prepare, RECEIVER, useLane } from './context.explore.js';
 import { Doorbell } from './doorbell.js';
 import { laneLayout } from './lane.layout.js';
 import { PHASE } from './lane-life.js';
@@ -16,7 +16,7 @@ const SENDER = 8;
 
 const open = (words: Int32Array): void => {
   prepare(2, SENDER)(words);
-  words[LANE + laneLayout.offsets.state] = (1 << 27) | (SENDER << 3) | PHASE.open;
+  useLane(words, (1 << 27) | (SENDER << 3) | PHASE.open);
   words[LANE + laneLayout.offsets.receiverGeneration] = 1;
 };
 

@@ -8,9 +8,12 @@ import { THREAD_MODES } from './thread-mode.js';
  * its own lanes. Everyone is woken, since it may have died between a record and the doorbell.
  *
  * Each step can be repeated; a row is freed last, so that whoever starts again finds the lanes that are left.
+ *
+ * **Cost**: some Atomics calls for each row, and for each lane that was ever in use; as many more for each worker of the
+ * dead thread.
  */
 export function recoverContext(memory: ContextMemory, deadToken: number): void {
-  const { maxWorkers, maxLanes } = memory.shape;
+  const { maxWorkers } = memory.shape;
   memory.lock.recover(deadToken);
   for (let index = 0; index < maxWorkers; index++) {
     const row = memory.row(index);
@@ -27,7 +30,8 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
     tellSourcesOf(memory, index);
     row.free(deadToken);
   }
-  for (let index = 0; index < maxLanes; index++) {
+  const { lanesUsed } = memory;
+  for (let index = 0; index < lanesUsed; index++) {
     const lane = memory.lane(index);
     lane.entry.recover(deadToken);
     const word = lane.life.state;
@@ -52,7 +56,8 @@ function recoverEntry(memory: ContextMemory, index: number, deadToken: number): 
 }
 
 function tellSourcesOf(memory: ContextMemory, row: number): void {
-  for (let index = 0; index < memory.shape.maxLanes; index++) {
+  const { lanesUsed } = memory;
+  for (let index = 0; index < lanesUsed; index++) {
     const { life } = memory.lane(index);
     if (phaseOf(life.state) !== PHASE.receiverGone || life.receiver.row !== row) continue;
     memory.row(life.source.row).callAttention();

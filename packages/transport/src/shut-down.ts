@@ -8,9 +8,10 @@ import { PHASE, phaseOf } from './lane-life.js';
  * end, and knows that nothing comes after it.
  */
 export function shutDown(memory: ContextMemory): void {
-  const { maxLanes, maxWorkers } = memory.shape;
+  const { maxWorkers } = memory.shape;
   memory.markClosed();
-  for (let index = 0; index < maxLanes; index++) {
+  const { lanesUsed } = memory;
+  for (let index = 0; index < lanesUsed; index++) {
     const { life } = memory.lane(index);
     // A lane that somebody claims at this moment is found closed by its claimant.
     if (phaseOf(life.state) !== PHASE.free) life.close();

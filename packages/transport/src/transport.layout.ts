@@ -31,6 +31,8 @@ export const contextLayout = defineLayout('transport-context', 1, {
   maker: field('maker'),
   /** 1 when the context is shut down: see `shutdown`. */
   closed: field('anyone'),
+  /** Lanes that were ever in use, at most: those behind were never touched. Goes up before one is claimed. */
+  lanesUsed: field('claimant'),
   /** Row + 1 of the worker whose lock is borrowed, 0 for none; and its generation: see `context-lock.ts`. */
   lender: field('lock holder'),
   lenderGeneration: field('lock holder'),
