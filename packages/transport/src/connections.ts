@@ -1,5 +1,5 @@
 import { deadlineAfter, type WaitAsyncOptions, type WaitOptions } from '@heddle/memory';
-import { assertAddress, type WorkerAddress } from './address.js';
+import type { WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
 import { doAll } from './do-all.js';
 import { Endpoint, type EndpointOptions } from './endpoint.js';
@@ -25,11 +25,7 @@ export class Connections {
 
   /** As `worker.connect` has it. */
   connect(address: WorkerAddress, options: EndpointOptions): Endpoint {
-    const { segment, shape } = this.#memory;
-    assertAddress(address);
-    if (address.segment !== segment.id || address.row >= shape.maxWorkers) {
-      throw new RangeError('This is the address of a worker of another context');
-    }
+    this.#memory.assertHere(address);
     const key = `${address.row}/${address.generation}`;
     let lane = this.#lanes.get(key);
     if (!lane || lane.sweep()) {

@@ -25,7 +25,7 @@ export interface PoolMaking {
  * once.
  */
 export function poolNameOf({ name, slot }: Pick<StructureInfo, 'name' | 'slot'>, size: number): string {
-  return `${name}.${slot}.pool.${size}`;
+  return `${name}.pool.${size}.${slot}`;
 }
 
 /**

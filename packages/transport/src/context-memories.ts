@@ -21,6 +21,7 @@ export function contextMemoryOf(segment: Segment, info: StructureInfo): ContextM
     const words = segment.wordsAt(info.byteOffset, info.byteLength);
     memory = new ContextMemory({
       segment,
+      slot: info.slot,
       words,
       memory: new Uint8Array(segment.buffer),
       memoryWords: new Int32Array(segment.buffer),

@@ -1,8 +1,9 @@
 import type { Platform } from '@heddle/memory';
+import { assertAddress, type WorkerAddress } from './address.js';
 import { ContextLock } from './context-lock.js';
 import { Entry } from './entry.js';
 import { laneLayout } from './lane.layout.js';
-import { LaneLife } from './lane-life.js';
+import { LaneLife, type WorkerPlace } from './lane-life.js';
 import { type PoolSource, SlotPools } from './slot-pools.js';
 import {
   contextLayout,
@@ -28,6 +29,8 @@ export interface SegmentFacts {
 /** Where the memory of a context is. */
 export interface ContextParts extends PoolSource {
   readonly segment: SegmentFacts;
+  /** Place of the context in the directory. */
+  readonly slot: number;
   /** The context's own words. */
   readonly words: Int32Array<SharedArrayBuffer>;
   /** The whole segment. */
@@ -82,6 +85,19 @@ export class ContextMemory {
   get lock(): ContextLock {
     this.#lock ??= new ContextLock(this);
     return this.#lock;
+  }
+
+  /** How others reach a worker of this context. */
+  addressOf({ row, generation }: WorkerPlace): WorkerAddress {
+    return { heddle: 'address', segment: this.segment.id, context: this.#parts.slot, row, generation };
+  }
+
+  /** @throws TypeError where it is no address, RangeError where it is none of a worker of this context. */
+  assertHere(address: WorkerAddress): void {
+    assertAddress(address);
+    const { segment, context, row } = address;
+    if (segment === this.segment.id && context === this.#parts.slot && row < this.shape.maxWorkers) return;
+    throw new RangeError('This is the address of a worker of another context');
   }
 
   /** Token of this thread. */

@@ -34,6 +34,7 @@ const SHAPE: Shape = {
   slotBytes: [8, 24],
 };
 export const RECEIVER = { row: 0, generation: 1 };
+export const ADDRESS = { heddle: 'address', segment: '0000000000000001', context: 0, ...RECEIVER } as const;
 const SENDER = { row: 1, generation: 1 };
 
 const CONTEXT_WORDS = contextByteLength(SHAPE) / 4;
@@ -152,6 +153,7 @@ export function contextOf(
       thread: { token },
       isAlive: (other) => !gone.includes(other),
     },
+    slot: ADDRESS.context,
     words: thread.view(Int32Array, 0, CONTEXT_WORDS) as unknown as Int32Array<SharedArrayBuffer>,
     memory: thread.view(Uint8Array, 0, WORDS * 4) as unknown as Uint8Array<SharedArrayBuffer>,
     memoryWords: thread.view(Int32Array, 0, WORDS) as unknown as Int32Array<SharedArrayBuffer>,
@@ -225,8 +227,6 @@ function leaks(words: Int32Array): string | undefined {
   }
   return (words[LANE + laneLayout.offsets.state]! & 7) === 0 ? undefined : 'the lane is not free';
 }
-
-const ADDRESS = { heddle: 'address', segment: '0000000000000001', ...RECEIVER } as const;
 
 const nothing = new Uint8Array(0);
 /** For a slot of the larger size. */

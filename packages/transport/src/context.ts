@@ -173,7 +173,7 @@ export class Context {
    * Opens a worker that another thread made, to receive on it too.
    *
    * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where its thread mode is `single`, `ERR_HEDDLE_CLOSED` where it is gone;
-   *   TypeError where it is no address.
+   *   TypeError where it is no address, RangeError where it is one of another context.
    */
   openWorker(address: WorkerAddress, options: OpenOptions = {}): TransportWorker {
     this.#assertOpen();
@@ -199,15 +199,21 @@ export class Context {
    * {@link lifeline} gives.
    *
    * @returns a function that stops watching.
-   * @throws HeddleError `ERR_HEDDLE_CLOSED` where it has ended already.
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where it has ended already, or this thread has closed its use.
    */
   adopt(worker: WatchableWorker): () => void {
+    this.#assertUsed();
     return this.#links.adopt(worker);
   }
 
-  /** A handle for one worker, linked to the janitor where there is one, and what to transfer with it. */
+  /**
+   * A handle for one worker, linked to the janitor where there is one, and what to transfer with it.
+   *
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where this thread has closed its use.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: the type of a transfer list differs from engine to engine
   lifeline(): { readonly handle: ContextHandle; readonly transferList: any[] } {
+    this.#assertUsed();
     return this.#links.lifeline();
   }
 
@@ -283,8 +289,11 @@ export class Context {
   /**
    * Ends all traffic of the context, from any thread: whoever waits wakes, what was sent before is still read, then every
    * call fails with `ERR_HEDDLE_CLOSED`. Every thread still closes its own use.
+   *
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where this thread has closed its use.
    */
   shutdown(): void {
+    this.#assertUsed();
     shutDown(this.#memory);
   }
 
@@ -335,8 +344,12 @@ export class Context {
     }
   }
 
-  #assertOpen(): void {
+  #assertUsed(): void {
     if (this.#uses === 0) throw closedError('This thread’s use of the context');
+  }
+
+  #assertOpen(): void {
+    this.#assertUsed();
     if (this.closed) throw closedError('The context');
   }
 }

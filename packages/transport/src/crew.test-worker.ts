@@ -1,7 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
+import type { WorkerAddress } from './address.js';
 import type { Context } from './context.js';
-import { ALL, ON_PURPOSE, PHASES, ROW_WORDS, TELL } from './mate.test-worker.js';
+import { ALL, addressIn, ON_PURPOSE, PHASES, ROW_WORDS, TELL } from './mate.test-worker.js';
 
 /** Nothing moved for so long: a hang. No test passes because of it. */
 const STUCK_MS = 20_000;
@@ -70,6 +71,11 @@ export class Crew {
 
   get(word: number, row = 0): number {
     return Atomics.load(this.told, row * ROW_WORDS + word);
+  }
+
+  /** Address of the worker that a thread announced. */
+  addressOf(row: number): WorkerAddress {
+    return addressIn(this.#context, this.get(TELL.workerRow, row), this.get(TELL.generation, row));
   }
 
   set(word: number, value: number, row = 0): void {

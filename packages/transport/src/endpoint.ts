@@ -199,10 +199,12 @@ export class Endpoint {
    * A slot to write a message into, undefined where all of the size that is needed are out. Send it, or cancel it. Its
    * cost does not depend on its size: nothing is cleared.
    *
-   * @throws RangeError, TypeError or HeddleError `ERR_HEDDLE_RECORD_TOO_LARGE` for a bad size.
+   * @throws RangeError, TypeError or HeddleError `ERR_HEDDLE_RECORD_TOO_LARGE` for a bad size; `ERR_HEDDLE_CLOSED` where
+   *   this side knows that nothing can be sent any more.
    */
   loan(byteLength: number): Loan | undefined {
     const size = this.#sizeFor(byteLength);
+    this.assertOpen();
     const descriptor = this.#memory.slots.of(size).tryGet();
     return descriptor === null ? undefined : new Loan(this.#memory, size, descriptor, byteLength);
   }
@@ -215,6 +217,7 @@ export class Endpoint {
    */
   async loanAsync(byteLength: number, options: WaitAsyncOptions = {}): Promise<Loan> {
     const size = this.#sizeFor(byteLength);
+    this.assertMaySend();
     const check = () => this.assertMaySend();
     try {
       const descriptor = await this.#memory.slots.of(size).getAsync({ ...options, check });

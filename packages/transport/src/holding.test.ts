@@ -75,12 +75,7 @@ describe('a forced close while another thread keeps data', () => {
       const crew = new Crew(context, new URL('./holding.test-worker.js', import.meta.url), 1);
       const keeper = crew.start('hoard', { receiving: 'waiting', count: KEPT + 1 });
       await crew.until('it receives', () => crew.get(TELL.phase, 1) === PHASES.indexOf('receiving'));
-      const address = {
-        heddle: 'address' as const,
-        segment: context.segment.id,
-        row: crew.get(TELL.workerRow, 1),
-        generation: crew.get(TELL.generation, 1),
-      };
+      const address = crew.addressOf(1);
       const worker = context.createWorker();
       const ends: (string | undefined)[] = [];
       const completion = new Completion((error) => ends.push(error?.code));

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { WorkerAddress } from './address.js';
 import { Context } from './context.js';
 import type { ContextHandle } from './context-handle.js';
+import { contextLayout } from './transport.layout.js';
 import type { Handler, TransportWorker } from './transport-worker.js';
 
 /** What every thread of a crew finds in its `workerData`. */
@@ -58,6 +59,12 @@ export function die(ending: Ending): never {
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
+/** The address of a worker that is known by its numbers. */
+export function addressIn({ name, segment }: Context, row: number, generation: number): WorkerAddress {
+  const { slot } = segment.openStructure(name, contextLayout);
+  return { heddle: 'address', segment: segment.id, context: slot, row, generation };
+}
+
 /** A thread of a crew, from the inside: what it tells the others and what it can learn of them. */
 export class Mate {
   readonly context: Context;
@@ -111,12 +118,7 @@ export class Mate {
   /** Address of the worker that another thread announced, for which it waits. */
   addressOf(row: number): WorkerAddress {
     this.waitFor(TELL.phase, PHASES.indexOf('announced'), row);
-    return {
-      heddle: 'address',
-      segment: this.context.segment.id,
-      row: this.get(TELL.workerRow, row),
-      generation: this.get(TELL.generation, row),
-    };
+    return addressIn(this.context, this.get(TELL.workerRow, row), this.get(TELL.generation, row));
   }
 
   /** Flushes, detaches, and says that all is done. */

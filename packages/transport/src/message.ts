@@ -150,8 +150,7 @@ export class MessageCursor implements Message {
   }
 
   get sender(): WorkerAddress {
-    const { row, generation } = this.#assertCurrent().life.source;
-    return { heddle: 'address', segment: this.#memory.segment.id, row, generation };
+    return this.#memory.addressOf(this.#assertCurrent().life.source);
   }
 
   copyTo(target: Uint8Array, at = 0): number {

@@ -92,12 +92,7 @@ it('threads that die at any moment and start again: at most once, in order, noth
       const receiving = pick(RECEIVING);
       const sink = crew.start('sink', { ...task, receiving, seen: seen.buffer }, 3);
       await crew.until('it can be sent to', () => crew.get(TELL.phase, 3) >= PHASES.indexOf('receiving'));
-      const address = {
-        ...worker.address,
-        row: crew.get(TELL.workerRow, 3),
-        generation: crew.get(TELL.generation, 3),
-      };
-      const endpoint = worker.connect(address, { onClosed: (report) => reports.push(report) });
+      const endpoint = worker.connect(crew.addressOf(3), { onClosed: (report) => reports.push(report) });
       const first = toSinks;
       const step = () => {
         const bytes = numbered.data(0, toSinks);

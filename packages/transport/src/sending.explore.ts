@@ -3,6 +3,7 @@ import { HeddleError, runBlocking, type Step, type Steps } from '@heddle/memory'
 import { Completion } from './completion.js';
 import { Connections } from './connections.js';
 import {
+  ADDRESS,
   closing,
   conserved,
   contextOf,
@@ -34,7 +35,6 @@ const { SLOT_BODY_BYTES } = record;
 /** Endpoints and a receive queue, without the workers around them: what a sender waits for, and how it is told. */
 
 const SENDER = { row: 1, generation: 1 };
-const ADDRESS = { heddle: 'address', segment: '0000000000000001', ...RECEIVER } as const;
 const HINTED = { ...MEMORY, hints: ['lane.tail'] } as const;
 const nothing = new Uint8Array(0);
 

@@ -24,13 +24,19 @@ export class ThreadLinks {
       throw new TypeError('workerData is an object without "heddle", under which the handle is passed');
     }
     const { handle, transferList } = this.lifeline();
-    const worker = startWorker(url, {
-      ...options,
-      workerData: { ...workerData, heddle: handle },
-      transferList: [...(options.transferList ?? []), ...transferList],
-    });
-    this.adopt(worker);
-    return worker;
+    try {
+      const worker = startWorker(url, {
+        ...options,
+        workerData: { ...workerData, heddle: handle },
+        transferList: [...(options.transferList ?? []), ...transferList],
+      });
+      this.adopt(worker);
+      return worker;
+    } catch (error) {
+      // Nobody has it: the janitor would wait for its end.
+      for (const port of transferList) port.close();
+      throw error;
+    }
   }
 
   /** As `context.adopt` has it. */

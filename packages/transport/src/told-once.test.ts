@@ -37,9 +37,7 @@ async function make(gone: 'closed' | 'dead') {
   }
   const member = crew.start('deaf');
   await crew.until('it can be sent to', () => crew.get(TELL.phase, 1) >= PHASES.indexOf('announced'));
-  const row = crew.get(TELL.workerRow, 1);
-  const address = { ...sender.address, row, generation: crew.get(TELL.generation, 1) };
-  const endpoint = sender.connect(address, { onClosed });
+  const endpoint = sender.connect(crew.addressOf(1), { onClosed });
   const end = async () => {
     void member.worker.terminate();
     await crew.until('its death is dealt with', () => endpoint.closed && context.usage().workers === 1);

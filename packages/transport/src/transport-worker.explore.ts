@@ -1,5 +1,5 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
-import { contextOf, MEMORY, prepare, RECEIVER } from './context.explore.js';
+import { ADDRESS, contextOf, MEMORY, prepare, RECEIVER } from './context.explore.js';
 import { Idle } from './idle.js';
 import type { WorkerPlace } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
@@ -10,7 +10,6 @@ import { TransportWorker } from './transport-worker.js';
 /** The lane of the models has room for four. */
 const IDS = [1, 2, 3, 4, 5];
 const SENDER: WorkerPlace = { row: 1, generation: 1 };
-const ADDRESS = { heddle: 'address', segment: '0000000000000001', ...RECEIVER } as const;
 
 const workerOf = (thread: SimulatedThread, place: WorkerPlace): TransportWorker =>
   new TransportWorker(contextOf(thread).memory, place, { idle: Idle.park() }, () => {});

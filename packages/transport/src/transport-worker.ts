@@ -59,7 +59,7 @@ export class TransportWorker {
     this.#place = place;
     this.#onClose = onClose;
     this.threadMode = THREAD_MODES[this.#row.threadMode]!;
-    this.address = { heddle: 'address', segment: memory.segment.id, ...place };
+    this.address = memory.addressOf(place);
     this.#access = new WorkerAccess(memory, place, this.threadMode);
     this.#connections = new Connections(memory, place);
     this.#receiver = new Receiver({

@@ -144,12 +144,7 @@ describe('when the receiver dies', () => {
       const crew = new Crew(context, url, 1);
       const receiver = crew.start('deaf');
       await crew.until('it can be sent to', () => crew.get(TELL.phase, 1) >= PHASES.indexOf('announced'));
-      const scene = sceneOf(context, {
-        heddle: 'address',
-        segment: context.segment.id,
-        row: crew.get(TELL.workerRow, 1),
-        generation: crew.get(TELL.generation, 1),
-      });
+      const scene = sceneOf(context, crew.addressOf(1));
       const waits = Object.values(WAITS);
       const outcomes = settled([...waits, ...waits].map((wait) => wait(scene, {})));
       await turn();

@@ -1,5 +1,5 @@
 import { HeddleError } from '@heddle/memory';
-import { assertAddress, type WorkerAddress } from './address.js';
+import type { WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
 import { doAll } from './do-all.js';
 import type { WorkerPlace } from './lane-life.js';
@@ -55,11 +55,11 @@ export class WorkerTable {
 
   /** As `context.openWorker` has it. */
   open(address: WorkerAddress, options: OpenOptions): TransportWorker {
-    assertAddress(address);
-    const { segment, token } = this.#memory;
+    this.#memory.assertHere(address);
+    const { token } = this.#memory;
     const { row: index, generation } = address;
     const row = this.#memory.row(index);
-    if (address.segment !== segment.id || !row.isOpen(generation)) {
+    if (!row.isOpen(generation)) {
       throw closedError(`The worker in row ${index} of generation ${generation}`);
     }
     const { owner } = row;

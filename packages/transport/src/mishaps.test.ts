@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { Segment } from '@heddle/memory';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { addressFromBytes, addressToBytes } from './address.js';
+import { Context } from './context.js';
+import type { ContextOptions } from './context-options.js';
+import { ENDINGS, ON_PURPOSE } from './mate.test-worker.js';
+import { MOMENTS } from './mishaps.test-worker.js';
+
+const SMALL: ContextOptions = {
+  maxWorkers: 4,
+  maxLanes: 8,
+  laneBytes: 1024,
+  inlineBytes: 64,
+  slotBytes: 4096,
+  slots: 8,
+};
+const url = new URL('./mishaps.test-worker.js', import.meta.url);
+
+function make(options: ContextOptions = {}) {
+  const context = Context.create({ ...SMALL, janitor: false, ...options });
+  onTestFinished(() => context[Symbol.dispose]());
+  const receiver = context.createWorker({ name: 'receiver' });
+  const sender = context.createWorker({ name: 'sender' });
+  const endpoint = sender.connect(receiver.address);
+  return { context, receiver, sender, endpoint };
+}
+
+const bytes = (length: number) => new Uint8Array(length);
+const codeOf = (act: () => unknown): string => {
+  try {
+    act();
+  } catch (error) {
+    return (error as { code?: string }).code ?? (error as Error).name;
+  }
+  return 'nothing';
+};
+const codeOfAsync = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'nothing',
+    (error) => error.code ?? error.name,
+  );
+
+describe('addresses', () => {
+  it('of another context are refused, also where both live in one segment', () => {
+    const { context, receiver, sender } = make();
+    const elsewhere = make();
+    const beside = Context.create({ ...SMALL, segment: context.segment, name: 'beside' });
+    onTestFinished(() => beside[Symbol.dispose]());
+    // Like the other one in all but the context.
+    const twin = beside.createWorker({ threadMode: 'multi' });
+    expect([twin.address.row, twin.address.generation]).toEqual([
+      receiver.address.row,
+      receiver.address.generation,
+    ]);
+    for (const address of [
+      elsewhere.receiver.address,
+      twin.address,
+      { ...receiver.address, row: 4 },
+      { ...receiver.address, row: 0xffff },
+    ]) {
+      expect(codeOf(() => sender.connect(address))).toBe('RangeError');
+      expect(codeOf(() => context.openWorker(address))).toBe('RangeError');
+      expect(addressFromBytes(addressToBytes(address))).toEqual(address);
+    }
+    expect(context.usage()).toEqual({ workers: 2, lanes: 1, slots: 0 });
+  });
+
+  it('that are no more, or none, are refused', () => {
+    const { context, receiver, sender, endpoint } = make();
+    const { address } = receiver;
+    const encoded = addressToBytes(address);
+    for (const wrong of [
+      encoded.subarray(0, 19),
+      bytes(0),
+      bytes(20),
+      encoded.subarray(1),
+      undefined,
+      'text',
+    ]) {
+      expect(() => addressFromBytes(wrong as Uint8Array)).toThrow(TypeError);
+    }
+    for (const wrong of [null, undefined, 'text', {}, encoded, { ...address, segment: 'x' }]) {
+      expect(() => sender.connect(wrong as never)).toThrow(TypeError);
+      expect(() => context.openWorker(wrong as never)).toThrow(TypeError);
+    }
+    for (const wrong of [{ row: -1 }, { row: 0.5 }, { generation: 2 ** 31 }, { context: -1 }]) {
+      expect(() => sender.connect({ ...address, ...wrong })).toThrow(RangeError);
+    }
+    receiver.close();
+    expect(codeOf(() => sender.connect(address))).toBe('ERR_HEDDLE_CLOSED');
+    expect(codeOf(() => context.openWorker(address))).toBe('ERR_HEDDLE_CLOSED');
+    expect(endpoint.trySend(1)).toBe('closed');
+    sender.progress();
+    expect(context.usage()).toEqual({ workers: 1, lanes: 0, slots: 0 });
+  });
+});
+
+describe('connecting', () => {
+  it('to itself is a way like any other', () => {
+    const { context, receiver } = make();
+    const self = receiver.connect(receiver.address);
+    let got = 0;
+    receiver.on(1, (message) => {
+      if (++got === 1) receiver.connect(message.sender).trySend(1, bytes(1000));
+    });
+    self.trySend(1);
+    expect([receiver.progress(), receiver.progress(), got]).toEqual([1, 1, 2]);
+    receiver.close();
+    expect(self.trySend(1)).toBe('closed');
+    expect(context.usage()).toMatchObject({ workers: 1, slots: 0 });
+  });
+
+  it('twice to one address shares a lane, which ends with the last of them', () => {
+    const { context, receiver, sender, endpoint } = make();
+    const again = sender.connect(receiver.address);
+    expect(context.usage().lanes).toBe(1);
+    const got: number[] = [];
+    receiver.on(1, ({ byteLength }) => got.push(byteLength));
+    endpoint.trySend(1, bytes(1));
+    again.trySend(1, bytes(2));
+    endpoint.close();
+    expect([endpoint.trySend(1), again.trySend(1, bytes(3))]).toEqual(['closed', 'sent']);
+    receiver.progress();
+    expect(got).toEqual([1, 2, 3]);
+    again.close();
+    receiver.progress();
+    expect(context.usage().lanes).toBe(0);
+  });
+});
+
+describe('a thread that has closed its use', () => {
+  it('gets an error from whatever it calls, and nothing is out', async () => {
+    const { context, receiver, sender, endpoint } = make();
+    receiver.on(1, (message) => void message.keep());
+    endpoint.trySend(1, bytes(1000));
+    receiver.progress();
+    const lent = endpoint.loan(1000)!;
+    const { handle } = context;
+    await context.close();
+    const closed = 'ERR_HEDDLE_CLOSED';
+    expect([endpoint.trySend(1), endpoint.trySend(1, bytes(1000)), endpoint.closed]).toEqual([
+      'closed',
+      'closed',
+      true,
+    ]);
+    for (const act of [
+      () => endpoint.loan(1),
+      () => endpoint.send(1),
+      () => endpoint.sendMany(1, [bytes(1)]),
+      () => sender.connect(receiver.address),
+      () => receiver.progress(),
+      () => receiver.arm(),
+      () => receiver.wait(),
+      () => context.createWorker(),
+      () => context.openWorker(receiver.address),
+      () => context.spawn(url),
+      () => context.adopt({ threadId: 5, once() {}, off() {} }),
+      () => context.lifeline(),
+      () => context.locked(() => {}),
+      () => context.shutdown(),
+    ]) {
+      expect(codeOf(act), String(act)).toBe(closed);
+    }
+    for (const act of [
+      () => endpoint.sendAsync(1),
+      () => endpoint.loanAsync(1),
+      () => receiver.waitAsync(),
+      () => receiver.run().then(() => Promise.reject({ code: closed })),
+    ]) {
+      expect(await codeOfAsync(act()), String(act)).toBe(closed);
+    }
+    // What harms nobody is done, or not.
+    lent.cancel();
+    endpoint.uncork();
+    endpoint.close();
+    receiver.close();
+    await context.close();
+    context[Symbol.dispose]();
+    const again = Context.attach(handle);
+    expect(again === context).toBe(false);
+    expect(again.usage()).toEqual({ workers: 0, lanes: 0, slots: 0 });
+    again[Symbol.dispose]();
+  });
+
+  it('may have closed it with endpoints open, again and again: the segment is as it was', () => {
+    const segment = Segment.create({ byteLength: 2 ** 22 });
+    onTestFinished(() => segment.detach());
+    const first = Context.create({ ...SMALL, segment });
+    const { handle } = first;
+    first[Symbol.dispose]();
+    let before: object | undefined;
+    for (let round = 0; round < 20; round++) {
+      const context = Context.attach(handle);
+      expect(Context.attach(handle)).toBe(context);
+      const [receiver, sender] = [context.createWorker(), context.createWorker()];
+      const endpoint = sender.connect(receiver.address);
+      endpoint.trySend(1, bytes(1000));
+      endpoint.trySend(1, bytes(8));
+      context[Symbol.dispose]();
+      expect(receiver.closed).toBe(false);
+      context[Symbol.dispose]();
+      expect(receiver.closed).toBe(true);
+      before ??= segment.space.usage();
+      expect(segment.space.usage()).toEqual(before);
+      expect(segment.threads()).toHaveLength(1);
+    }
+  });
+});
+
+describe('a thread that cannot be started', () => {
+  it('leaves no link behind: the janitor ends when nobody is left', async () => {
+    const context = Context.create(SMALL);
+    const { segment, handle } = context;
+    await vi.waitUntil(() => segment.janitor !== 0);
+    const cannot = [
+      () => context.spawn('not-a-path.js'),
+      () => context.spawn(url, { workerData: { f() {} } }),
+      () => context.spawn(url, { workerData: 'text' as never }),
+      () => context.spawn(url, { workerData: { heddle: 1 } }),
+    ];
+    expect(cannot.map(codeOf)).toEqual(['ERR_WORKER_PATH', expect.anything(), 'TypeError', 'TypeError']);
+    const missing = context.spawn<Worker>(new URL('./no-such-file.js', import.meta.url));
+    const [error] = await once(missing, 'error');
+    expect(error).toMatchObject({ code: expect.stringContaining('MODULE_NOT_FOUND') });
+    expect(segment.threads()).toHaveLength(2);
+    await context.close();
+    // It clears the word when it ends.
+    const look = Segment.attach(handle.segment, { linked: false });
+    onTestFinished(() => look.detach());
+    await vi.waitUntil(() => look.janitor === 0, { timeout: 20_000, interval: 5 });
+  });
+});
+
+describe('a thread that ends', () => {
+  const context = Context.create(SMALL);
+  it.each(MOMENTS.flatMap((moment) => ENDINGS.map((ending) => [moment, ending] as const)))(
+    'at "%s", by %s, leaves nothing',
+    async (moment, ending) => {
+      const receiver = context.createWorker();
+      receiver.on(1, () => {});
+      const told = new Int32Array(new SharedArrayBuffer(8));
+      const workerData = { to: receiver.address, moment, ending, told: told.buffer };
+      const thread = context.spawn<Worker>(url, { workerData });
+      const errors: string[] = [];
+      thread.on('error', (error: Error) => errors.push(error.message));
+      const exit = once(thread, 'exit').catch(() => {});
+      await vi.waitUntil(() => Atomics.load(told, 0) === 1, { timeout: 20_000, interval: 5 });
+      if (ending === 'terminate') void thread.terminate();
+      await exit;
+      await vi.waitUntil(
+        () => {
+          receiver.progress();
+          const { workers, lanes, slots } = context.usage();
+          return workers === 1 && lanes + slots === 0 && context.segment.threads().length === 2;
+        },
+        { timeout: 20_000, interval: 5 },
+      );
+      expect(errors).toEqual(ending === 'throw' ? [ON_PURPOSE] : []);
+      expect(context.audit()).toMatchObject({ outstanding: 0, consistent: true, putTwice: [] });
+      receiver.close();
+      if (moment === MOMENTS.at(-1) && ending === ENDINGS.at(-1)) context[Symbol.dispose]();
+    },
+  );
+});
