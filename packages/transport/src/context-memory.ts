@@ -167,8 +167,9 @@ export class ContextMemory {
   }
 
   /** Who may be inside of a worker of thread mode `serialized`. */
-  rowEntry(index: number): Entry {
-    return new Entry(this.rowWords(index), workerRowLayout.offsets.entry, this.token, this.platform);
+  rowEntry({ row, generation }: WorkerPlace): Entry {
+    const { entry } = workerRowLayout.offsets;
+    return new Entry(this.rowWords(row), entry, this.token, this.platform, generation);
   }
 
   /** Whether the thread of this token lives. */

@@ -1,6 +1,7 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
 import { HeddleError } from '@heddle/memory';
 import { ContextMemory } from './context-memory.js';
+import { Entry } from './entry.js';
 import { InboundLane } from './inbound-lane.js';
 import { laneLayout } from './lane.layout.js';
 import { endLanesTo, endOrphans } from './lane-ends.js';
@@ -176,6 +177,7 @@ export function prepare(receiverToken = 2, senderToken = 1, threadMode = 0) {
       const at = workerRowAt(row);
       words[at + workerRowLayout.offsets.owner] = owner;
       words[at + workerRowLayout.offsets.state] = 3;
+      words[at + workerRowLayout.offsets.entry] = Entry.wordOf(1);
       words[at + workerRowLayout.offsets.threadMode] = threadMode;
     }
   };

@@ -1,5 +1,11 @@
 import type { LockOutcome } from '@heddle/lock';
-import { HeddleError, Segment, type StructureInfo, type WatchableWorker } from '@heddle/memory';
+import {
+  deadlineAfter,
+  HeddleError,
+  Segment,
+  type StructureInfo,
+  type WatchableWorker,
+} from '@heddle/memory';
 import { type Audit, Mpool } from '@heddle/mpool';
 import type { WorkerAddress } from './address.js';
 import { assertContextHandle, type ContextHandle } from './context-handle.js';
@@ -170,7 +176,8 @@ export class Context {
   }
 
   /**
-   * Opens a worker that another thread made, to receive on it too.
+   * Opens a worker that another thread made, to receive on it too. Where this thread has it already, made or opened, it
+   * is that one, whatever the options.
    *
    * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where its thread mode is `single`, `ERR_HEDDLE_CLOSED` where it is gone;
    *   TypeError where it is no address, RangeError where it is one of another context.
@@ -255,8 +262,10 @@ export class Context {
    * sender, or both are closed.
    *
    * @param olderThanMs those kept for longer than this many milliseconds. Default 0: all of them.
+   * @throws RangeError where it is NaN.
    */
   kept({ olderThanMs = 0 }: { readonly olderThanMs?: number } = {}): KeptMessage[] {
+    if (Number.isNaN(olderThanMs)) throw new RangeError('olderThanMs is a number of milliseconds, not NaN');
     const kept = this.#pools().flatMap((pool, size) => keptOf(this.#memory, size, pool.audit()));
     return kept.filter(({ ageMs }) => ageMs >= olderThanMs).sort((a, b) => b.ageMs - a.ageMs);
   }
@@ -301,14 +310,14 @@ export class Context {
    * Ends this thread's use: waits, a second unless told otherwise, until what it sent was handled, closes its workers and
    * endpoints, and detaches. What is left then comes back as after a death.
    *
-   * @throws (rejects) with what functions of completions throw, after everything is closed.
+   * @throws (rejects) with a TypeError or RangeError for a bad timeout: nothing has changed then; with what functions of
+   *   completions throw, after everything is closed.
    */
   async close(options: CloseOptions = {}): Promise<void> {
     if (this.#uses === 0) return;
-    if (this.#uses === 1) {
-      const { timeout = DEFAULT_CLOSE_MS } = options;
-      await this.#workers.flush(timeout);
-    }
+    const { timeout = DEFAULT_CLOSE_MS } = options;
+    deadlineAfter(timeout, this.#memory.platform.now);
+    if (this.#uses === 1) await this.#workers.flush(timeout);
     this[Symbol.dispose]();
   }
 

@@ -292,6 +292,8 @@ export class Endpoint {
    */
   close(): void {
     if (this.#closed) return;
+    // Others that use the lane would not know that it is corked.
+    this.uncork();
     this.#closed = true;
     this.#lane.wakeWaiting();
     this.#leave(this);

@@ -8,12 +8,17 @@ const GUARDED = 1;
 
 const MEMORY = { words: 2, names: { entry: ENTRY, guarded: GUARDED } } as const;
 
-const entryOf = (thread: SimulatedThread) =>
-  new Entry(thread.words, ENTRY, thread.index + 1, thread.platform);
+const entryOf = (thread: SimulatedThread, generation = 0) =>
+  new Entry(thread.words, ENTRY, thread.index + 1, thread.platform, generation);
+
+const codeOf = (error: unknown): string => {
+  if (error instanceof HeddleError) return error.code;
+  throw error;
+};
 
 /** Enters twice. Answers what happened: `in`, and `!` where another thread was there since, or the error. */
-const entering = (thread: SimulatedThread): string[] => {
-  const entry = entryOf(thread);
+const entering = (thread: SimulatedThread, generation = 0): string[] => {
+  const entry = entryOf(thread, generation);
   const seen: string[] = [];
   for (let i = 0; i < 2; i++) {
     try {
@@ -23,11 +28,24 @@ const entering = (thread: SimulatedThread): string[] => {
       entry.leave();
       seen.push(changed ? 'in!' : 'in');
     } catch (error) {
-      if (!(error instanceof HeddleError)) throw error;
-      seen.push(error.code);
+      seen.push(codeOf(error));
     }
   }
   return seen;
+};
+
+/** Closes a worker as its owner, if nobody is inside, and makes another one in the same row. */
+const succeeding = (thread: SimulatedThread): string[] | undefined => {
+  const before = entryOf(thread, 1);
+  try {
+    before.enter();
+  } catch (error) {
+    codeOf(error);
+    return undefined;
+  }
+  before.close();
+  thread.atomics.store(thread.words, ENTRY, Entry.wordOf(2));
+  return entering(thread, 2);
 };
 
 const alive = (dead: number) => (token: number) => token !== dead;
@@ -36,7 +54,7 @@ export default [
   defineModel({
     name: 'entry: three threads enter: one at a time, overlap is refused, and a change of threads is noticed',
     ...MEMORY,
-    threads: [entering, entering, entering],
+    threads: [1, 2, 3].map(() => (thread: SimulatedThread) => entering(thread)),
     check: ({ results, words }) => {
       const entered = results.flatMap((seen) => (seen as string[]).filter((what) => what.startsWith('in')));
       if (entered.length !== words[GUARDED]) return `${entered.length} entered, ${words[GUARDED]} counted`;
@@ -46,9 +64,39 @@ export default [
     },
   }),
   defineModel({
+    name: 'entry: a thread that knows an earlier worker of the row stays out of the next one',
+    ...MEMORY,
+    init: (words) => {
+      words[ENTRY] = Entry.wordOf(1);
+    },
+    threads: {
+      owner: succeeding,
+      late: (thread) => {
+        const entry = entryOf(thread, 1);
+        try {
+          entry.enter();
+          entry.leave();
+          return 'in';
+        } catch (error) {
+          return codeOf(error);
+        }
+      },
+    },
+    check: ({ results, words }) => {
+      if (results[0] === undefined) return undefined;
+      if ((results[0] as string[]).some((what) => !what.startsWith('in'))) return 'the new worker is taken';
+      return words[ENTRY] === (Entry.wordOf(2) | (1 << 1))
+        ? undefined
+        : 'somebody else was in the new worker';
+    },
+  }),
+  defineModel({
     name: 'entry: the owner dies anywhere: a living thread inherits, or nobody enters any more',
     ...MEMORY,
-    threads: { owner: entering, other: entering },
+    threads: {
+      owner: (thread) => entering(thread),
+      other: (thread) => entering(thread),
+    },
     killable: ['owner'],
     kills: 1,
     recover: (thread) => {

@@ -2,6 +2,12 @@ import { HeddleError, type Platform, realPlatform } from '@heddle/memory';
 import { closedError } from './transport-errors.js';
 
 const INSIDE = 1;
+const TOKEN_BITS = 24;
+const TAG_SHIFT = TOKEN_BITS + 1;
+const TAGS = 64;
+const TOKENS = (2 ** TOKEN_BITS - 1) << 1;
+/** What a word has to agree in with that of an entrant: closed, tag, and that nobody is inside. */
+const BARRED = ~TOKENS;
 
 /** Answers of {@link Entry.tryEnter}. */
 export const REFUSED = 0;
@@ -19,6 +25,9 @@ const CHANGED = 2;
  * | token << 1 \| 1  | this thread is inside                                                       |
  * | -token           | this thread closed it: nobody enters any more                               |
  *
+ * In all but the last, the six bits above the token are the generation of the worker, modulo 64: who knows an earlier
+ * one in the same row, and has not learned yet that it was closed, is refused.
+ *
  * A thread that comes again needs one CAS, and knows by it that nobody else was there since.
  *
  * **Death** inside: recovery takes the mark off, and the next one who comes goes on behind what was begun. Death of the
@@ -32,14 +41,28 @@ export class Entry {
   readonly #index: number;
   readonly #atomics: Platform['atomics'];
   readonly #token: number;
+  readonly #tag: number;
   readonly #mine: number;
 
-  constructor(words: Int32Array, index: number, token: number, platform: Platform = realPlatform) {
+  /** @param generation of what is entered. */
+  constructor(
+    words: Int32Array,
+    index: number,
+    token: number,
+    platform: Platform = realPlatform,
+    generation = 0,
+  ) {
     this.#words = words;
     this.#index = index;
     this.#atomics = platform.atomics;
     this.#token = token;
-    this.#mine = token << 1;
+    this.#tag = Entry.wordOf(generation);
+    this.#mine = this.#tag | (token << 1);
+  }
+
+  /** What the word is at first. */
+  static wordOf(generation: number): number {
+    return (generation % TAGS) << TAG_SHIFT;
   }
 
   /**
@@ -51,8 +74,8 @@ export class Entry {
     const answer = this.tryEnter();
     if (answer !== REFUSED) return answer === CHANGED;
     const word = this.#atomics.load(this.#words, this.#index);
-    if (word < 0) throw closedError('This worker');
-    throw overlap(word >>> 1);
+    if (((word ^ this.#tag) & BARRED & ~INSIDE) !== 0) throw closedError('This worker');
+    throw overlap(tokenOf(word));
   }
 
   /** Enters, if nobody is inside and it is not closed. Says whether another thread was inside since this one was. */
@@ -62,7 +85,7 @@ export class Entry {
     for (;;) {
       const seen = this.#atomics.compareExchange(this.#words, this.#index, expected, this.#mine | INSIDE);
       if (seen === expected) return expected === this.#mine ? SAME : CHANGED;
-      if (seen < 0 || (seen & INSIDE) !== 0) return REFUSED;
+      if (((seen ^ this.#tag) & BARRED) !== 0) return REFUSED;
       expected = seen;
     }
   }
@@ -80,7 +103,7 @@ export class Entry {
   /** Whether a living thread is inside. */
   isOccupied(isAlive: (token: number) => boolean): boolean {
     const word = this.#atomics.load(this.#words, this.#index);
-    return word > 0 && (word & INSIDE) !== 0 && isAlive(word >>> 1);
+    return word > 0 && (word & INSIDE) !== 0 && isAlive(tokenOf(word));
   }
 
   /** From inside: nobody enters any more. */
@@ -98,7 +121,7 @@ export class Entry {
     // Each round but the last saw another thread enter or leave.
     for (;;) {
       if (word === -this.#token) return true;
-      const other = word < 0 ? -word : (word & INSIDE) === 0 ? 0 : word >>> 1;
+      const other = word < 0 ? -word : (word & INSIDE) === 0 ? 0 : tokenOf(word);
       if (other !== 0 && other !== this.#token && isAlive(other)) return false;
       const seen = this.#atomics.compareExchange(this.#words, this.#index, word, -this.#token);
       if (seen === word) return true;
@@ -108,18 +131,18 @@ export class Entry {
 
   /** Takes a close of this thread back, which was a mistake. */
   reopen(): void {
-    this.#atomics.compareExchange(this.#words, this.#index, -this.#token, 0);
+    this.#atomics.compareExchange(this.#words, this.#index, -this.#token, this.#tag);
   }
 
   /** Takes the close of a thread back that died before it found that it was a mistake. */
   reopenAfterDeath(isAlive: (token: number) => boolean): void {
     const word = this.#atomics.load(this.#words, this.#index);
-    if (word < 0 && !isAlive(-word)) this.#atomics.compareExchange(this.#words, this.#index, word, 0);
+    if (word < 0 && !isAlive(-word)) this.#atomics.compareExchange(this.#words, this.#index, word, this.#tag);
   }
 
   /** Takes the mark of a dead thread off. */
   recover(deadToken: number): void {
-    const dead = deadToken << 1;
+    const dead = this.#tag | (deadToken << 1);
     this.#atomics.compareExchange(this.#words, this.#index, dead | INSIDE, dead);
   }
 
@@ -129,13 +152,17 @@ export class Entry {
     // Each round but the last saw another thread enter or leave.
     for (;;) {
       if (word < 0) return 0;
-      const last = word >>> 1;
+      const last = tokenOf(word);
       if (last !== 0 && last !== deadToken && isAlive(last)) return last;
       const seen = this.#atomics.compareExchange(this.#words, this.#index, word, -this.#token);
       if (seen === word) return 0;
       word = seen;
     }
   }
+}
+
+function tokenOf(word: number): number {
+  return (word & TOKENS) >>> 1;
 }
 
 function overlap(token: number): HeddleError {

@@ -227,5 +227,6 @@ function secondThread(context: Context, { address }: TransportWorker): Entry {
     workerRowAt(4) * 4,
   );
   const row = words.subarray(workerRowAt(address.row), workerRowAt(address.row + 1));
-  return new Entry(row, workerRowLayout.offsets.entry, segment.thread.token + 1);
+  const { entry } = workerRowLayout.offsets;
+  return new Entry(row, entry, segment.thread.token + 1, segment.platform, address.generation);
 }

@@ -7,6 +7,7 @@ import { Context } from './context.js';
 import type { ContextOptions } from './context-options.js';
 import { ENDINGS, ON_PURPOSE } from './mate.test-worker.js';
 import { MOMENTS } from './mishaps.test-worker.js';
+import { THREAD_MODES } from './thread-mode.js';
 
 const SMALL: ContextOptions = {
   maxWorkers: 4,
@@ -130,6 +131,39 @@ describe('connecting', () => {
   });
 });
 
+describe('opening a worker', () => {
+  it.each(THREAD_MODES)('of thread mode %s again in one thread gives the same one', (threadMode) => {
+    const { context, sender } = make();
+    const worker = context.createWorker({ threadMode });
+    const again = context.openWorker(structuredClone(worker.address));
+    expect(again === worker).toBe(true);
+    const endpoint = sender.connect(worker.address);
+    const got: number[] = [];
+    worker.on(1, ({ data }) => got.push(data[0]!));
+    for (let i = 0; i < 4; i++) {
+      endpoint.trySend(1, Uint8Array.of(i));
+      (i % 2 === 0 ? worker : again).progress();
+    }
+    expect([got, worker.progress(), again.progress()]).toEqual([[0, 1, 2, 3], 0, 0]);
+    worker.close();
+    expect(codeOf(() => context.openWorker(worker.address))).toBe('ERR_HEDDLE_CLOSED');
+  });
+});
+
+describe('an endpoint that shares a lane', () => {
+  it('lets go of what it holds back when it closes, so that the others’ messages go on', () => {
+    const { receiver, sender, endpoint } = make();
+    const other = sender.connect(receiver.address);
+    let got = 0;
+    receiver.on(1, () => got++);
+    endpoint.cork();
+    endpoint.trySend(1);
+    endpoint.close();
+    other.trySend(1);
+    expect([receiver.progress(), got]).toEqual([2, 2]);
+  });
+});
+
 describe('a thread that has closed its use', () => {
   it('gets an error from whatever it calls, and nothing is out', async () => {
     const { context, receiver, sender, endpoint } = make();
@@ -182,6 +216,15 @@ describe('a thread that has closed its use', () => {
     expect(again === context).toBe(false);
     expect(again.usage()).toEqual({ workers: 0, lanes: 0, slots: 0 });
     again[Symbol.dispose]();
+  });
+
+  it('has to say a time that can be meant', async () => {
+    const { context } = make();
+    expect(await codeOfAsync(context.close({ timeout: Number.NaN }))).toBe('RangeError');
+    expect(await codeOfAsync(context.close({ timeout: '1' as never }))).toBe('TypeError');
+    expect(() => context.kept({ olderThanMs: Number.NaN })).toThrow(RangeError);
+    expect(context.segment.attached).toBe(true);
+    await context.close();
   });
 
   it('may have closed it with endpoints open, again and again: the segment is as it was', () => {

@@ -121,7 +121,7 @@ export class OutboundLane {
     const alone =
       mode === 'single'
         ? isMe(row.owner)
-        : (mode === 'multi' ? this.lane.entry : this.#memory.rowEntry(this.to.row)).isOccupied(isMe);
+        : (mode === 'multi' ? this.lane.entry : this.#memory.rowEntry(this.to)).isOccupied(isMe);
     if (alone && row.isOpen(this.to.generation)) throw waitsForItself(this.to, mode);
   }
 

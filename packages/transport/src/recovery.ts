@@ -49,7 +49,7 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
 /** The thread that goes on with a serialized worker, 0 where the worker ends with its owner. */
 function recoverEntry(memory: ContextMemory, index: number, deadToken: number): number {
   const row = memory.row(index);
-  const entry = memory.rowEntry(index);
+  const entry = memory.rowEntry({ row: index, generation: row.generation });
   entry.recover(deadToken);
   if (row.owner !== deadToken || THREAD_MODES[row.threadMode] !== 'serialized') return 0;
   return entry.heirOf(deadToken, memory.isAlive);

@@ -77,6 +77,11 @@ export class TransportWorker {
     return this.#receiver.closed;
   }
 
+  /** For the context: whether this is the worker of an address of this context. */
+  isAt({ row, generation }: WorkerPlace): boolean {
+    return row === this.#place.row && generation === this.#place.generation;
+  }
+
   /** What this thread has received so far. */
   get counts(): Readonly<ReceiveCounts> {
     return this.#receiver.queue.counts;

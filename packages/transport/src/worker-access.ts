@@ -17,7 +17,7 @@ export class WorkerAccess {
   #stay: { readonly by: object; readonly end: () => void } | undefined;
 
   constructor(memory: ContextMemory, place: WorkerPlace, threadMode: ThreadMode) {
-    if (threadMode === 'serialized') this.#entry = memory.rowEntry(place.row);
+    if (threadMode === 'serialized') this.#entry = memory.rowEntry(place);
   }
 
   /**

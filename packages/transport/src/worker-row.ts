@@ -1,6 +1,7 @@
 import { type Platform, realPlatform } from '@heddle/memory';
 import { MAX_GENERATION } from './address.js';
 import { Doorbell } from './doorbell.js';
+import { Entry } from './entry.js';
 import { workerRowLayout } from './transport.layout.js';
 
 const { owner, state, threadMode, attention, doorbell, entry } = workerRowLayout.offsets;
@@ -32,7 +33,7 @@ export class WorkerRow {
     if (this.#atomics.compareExchange(this.#words, owner, 0, token) !== 0) return -1;
     const generation = ((this.#atomics.load(this.#words, state) >>> 1) + 1) & MAX_GENERATION;
     this.#atomics.store(this.#words, threadMode, mode);
-    this.#atomics.store(this.#words, entry, 0);
+    this.#atomics.store(this.#words, entry, Entry.wordOf(generation));
     this.#atomics.store(this.#words, doorbell, 0);
     this.#atomics.store(this.#words, state, (generation << 1) | OPEN);
     return generation;

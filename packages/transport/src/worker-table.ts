@@ -62,6 +62,7 @@ export class WorkerTable {
     if (!row.isOpen(generation)) {
       throw closedError(`The worker in row ${index} of generation ${generation}`);
     }
+    for (const worker of this.#workers) if (worker.isAt(address)) return worker;
     const { owner } = row;
     if (THREAD_MODES[row.threadMode] === 'single') {
       throw new HeddleError(
