@@ -26,6 +26,10 @@ export class Connections {
   /** As `worker.connect` has it. */
   connect(address: WorkerAddress, options: EndpointOptions): Endpoint {
     this.#memory.assertHere(address);
+    const { onClosed } = options;
+    if (onClosed !== undefined && typeof onClosed !== 'function') {
+      throw new TypeError('onClosed is a function that takes a report');
+    }
     const key = `${address.row}/${address.generation}`;
     let lane = this.#lanes.get(key);
     if (!lane || lane.sweep()) {

@@ -7,7 +7,7 @@ import {
   type WaitOptions,
 } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
-import type { Completion } from './completion.js';
+import { Completion } from './completion.js';
 import type { ContextMemory } from './context-memory.js';
 import { Flushing } from './flushing.js';
 import type { LeftOver } from './lane-left-over.js';
@@ -21,7 +21,10 @@ import { AttemptSteps } from './send-queue.js';
 import { assertWhole, closedError, notHandled, sendsWait } from './transport-errors.js';
 import { WaitingSend } from './waiting-send.js';
 
-/** Told once, when the receiver of an endpoint is gone. */
+/**
+ * Told once, when the receiver of an endpoint is gone. It counts the messages of the lane, which all endpoints from one
+ * worker of one thread to that receiver share; those that `sendMany` did not publish for that reason are among them.
+ */
 export interface EndpointReport extends LeftOver {
   readonly address: WorkerAddress;
 }
@@ -188,10 +191,11 @@ export class Endpoint {
     options: SendAsyncOptions = {},
   ): Promise<void> {
     const { completion, ...waitOptions } = options;
+    const deadline = deadlineAfter(options.timeout, this.#memory.platform.now);
+    options.signal?.throwIfAborted();
     const status = this.trySend(id, data, header, completion);
     if (status === 'sent') return;
     if (status === 'closed') this.#lane.throwClosed();
-    const deadline = deadlineAfter(options.timeout, this.#memory.platform.now);
     await this.#waiting(id, data, header, completion).wait(waitOptions, deadline);
   }
 
@@ -335,6 +339,7 @@ export class Endpoint {
   }
 
   #sendAsked(id: number, data: MessageData, header: Uint8Array, completion: Completion): SendStatus {
+    if (!(completion instanceof Completion)) throw new TypeError('A completion is a Completion');
     const messages = this.#messages;
     const answer = messages.write(id, data, header, true);
     if (answer === SENT) {

@@ -131,6 +131,37 @@ describe('connecting', () => {
   });
 });
 
+describe('what cannot be meant', () => {
+  const wrong = <T>(value: unknown) => value as T;
+
+  it('is refused before anything is taken or sent', async () => {
+    const { context, receiver, sender, endpoint } = make();
+    for (const idle of [{}, null, 5]) {
+      expect(() => context.createWorker({ idle: wrong(idle) })).toThrow(TypeError);
+      expect(() => context.openWorker(receiver.address, { idle: wrong(idle) })).toThrow(TypeError);
+      expect(() => receiver.messages({ idle: wrong(idle) })).toThrow(TypeError);
+    }
+    for (const onClosed of [5, {}, null]) {
+      expect(() => sender.connect(receiver.address, { onClosed: wrong(onClosed) })).toThrow(TypeError);
+    }
+    for (const bad of [null, 5, 'text', []]) {
+      expect(() => endpoint.trySend(1, wrong(bad))).toThrow(TypeError);
+      expect(() => endpoint.trySend(1, bytes(1), wrong(bad))).toThrow(TypeError);
+      expect(() => endpoint.sendMany(1, wrong([bad]))).toThrow(TypeError);
+    }
+    expect(() => endpoint.sendMany(1, wrong(null))).toThrow(TypeError);
+    expect(() => endpoint.trySend(1, bytes(1), bytes(0), wrong({}))).toThrow(TypeError);
+    expect(() => endpoint.send(1, bytes(1), bytes(0), { completion: wrong({}) })).toThrow(TypeError);
+    expect(await codeOfAsync(endpoint.sendAsync(1, bytes(1), bytes(0), { timeout: Number.NaN }))).toBe(
+      'RangeError',
+    );
+    const signal = AbortSignal.abort(new Error('no more'));
+    await expect(endpoint.sendAsync(1, bytes(1), bytes(0), { signal })).rejects.toThrow('no more');
+    expect(receiver.progress()).toBe(0);
+    expect(context.usage()).toEqual({ workers: 2, lanes: 1, slots: 0 });
+  });
+});
+
 describe('opening a worker', () => {
   it.each(THREAD_MODES)('of thread mode %s again in one thread gives the same one', (threadMode) => {
     const { context, sender } = make();

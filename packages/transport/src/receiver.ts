@@ -69,7 +69,7 @@ export class Receiver {
     this.#words = memory.rowWords(place.row);
     this.#place = place;
     this.#access = access;
-    this.#idle = idle === undefined ? Idle.adaptive() : assertIdle(idle);
+    this.#idle = idle ?? Idle.adaptive();
     this.#connections = connections;
     this.queue = new ReceiveQueue(memory, place, shared);
     this.#arming = {

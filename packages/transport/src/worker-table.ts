@@ -2,6 +2,7 @@ import { HeddleError } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
 import { doAll } from './do-all.js';
+import { assertIdle } from './idle.js';
 import type { WorkerPlace } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
 import { closedError } from './transport-errors.js';
@@ -19,6 +20,7 @@ export class WorkerTable {
 
   /** As `context.createWorker` has it. */
   create(options: WorkerOptions): TransportWorker {
+    assertIdleOption(options);
     const threadMode = options.threadMode ?? 'single';
     const mode = THREAD_MODES.indexOf(threadMode);
     if (mode < 0) {
@@ -55,6 +57,7 @@ export class WorkerTable {
 
   /** As `context.openWorker` has it. */
   open(address: WorkerAddress, options: OpenOptions): TransportWorker {
+    assertIdleOption(options);
     this.#memory.assertHere(address);
     const { token } = this.#memory;
     const { row: index, generation } = address;
@@ -96,6 +99,10 @@ export class WorkerTable {
     this.#workers.add(worker);
     return worker;
   }
+}
+
+function assertIdleOption({ idle }: OpenOptions): void {
+  if (idle !== undefined) assertIdle(idle);
 }
 
 function notGranted(
