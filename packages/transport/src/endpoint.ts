@@ -46,7 +46,8 @@ const NOTHING = new Uint8Array(0);
 
 /**
  * The way from a worker of this thread to another worker. Messages arrive in the order in which they were sent, in
- * whatever form, and those of all endpoints from one worker, of one thread, to one worker are in one order.
+ * whatever form, and those of all endpoints from one worker, of one thread, to one worker are in one order, as long as one
+ * of them is open: one that is made after the last was closed has a lane of its own, and may overtake what is unread.
  *
  * **Forms**: header and data of up to `inlineBytes` travel in the lane; longer data in a slot of the smallest size that
  * holds it, copied once; a {@link Loan} is written in its slot and not copied at all.
@@ -250,8 +251,8 @@ export class Endpoint {
   /**
    * Publishes what was held back, and everything from now on at once.
    *
-   * @returns false where the receiver is gone: nothing of what was held back was sent, and it is counted as `unread` in
-   *   the report to `onClosed`, once, from `progress`; completions end with an error there.
+   * @returns false where something was held back, and the receiver is gone: nothing of it was sent, and it is counted as
+   *   `unread` in the report to `onClosed`, once, from `progress`; completions end with an error there.
    */
   uncork(): boolean {
     return !this.#lane.left && this.#writer.uncork();
@@ -335,7 +336,7 @@ export class Endpoint {
   /** What `trySend` answers without a try. @throws as that does for bad arguments. */
   #refuse(id: number, data: MessageData, header: Uint8Array): SendStatus {
     this.#messages.check(id, data, header);
-    return this.#closed || this.#lane.left ? 'closed' : 'no-resource';
+    return this.closed ? 'closed' : 'no-resource';
   }
 
   #sendAsked(id: number, data: MessageData, header: Uint8Array, completion: Completion): SendStatus {
