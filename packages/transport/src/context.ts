@@ -69,6 +69,8 @@ export class Context {
   readonly #key: string;
   readonly #workers: WorkerTable;
   readonly #links: ThreadLinks;
+  /** For reports. Opened once. */
+  #openPools: readonly Mpool[] | undefined;
   #uses = 1;
 
   private constructor(segment: Segment, name: string, key: string) {
@@ -336,9 +338,10 @@ export class Context {
     }
   }
 
-  #pools(): Mpool[] {
+  #pools(): readonly Mpool[] {
     const { slotBytes } = this.#memory.shape;
-    return slotBytes.map((_, size) => Mpool.open(this.segment, poolNameOf(this.#info, size)));
+    this.#openPools ??= slotBytes.map((_, size) => Mpool.open(this.segment, poolNameOf(this.#info, size)));
+    return this.#openPools;
   }
 
   #release(): void {

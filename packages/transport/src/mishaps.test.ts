@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { Segment } from '@heddle/memory';
+import { countingPlatform } from '@heddle/memory/counting';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
 import { Context } from './context.js';
@@ -304,6 +305,43 @@ describe('a thread that cannot be started', () => {
     const look = Segment.attach(handle.segment, { linked: false });
     onTestFinished(() => look.detach());
     await vi.waitUntil(() => look.janitor === 0, { timeout: 20_000, interval: 5 });
+  });
+});
+
+describe('what goes on for long', () => {
+  it('threads that have ended are not held on to', async () => {
+    const { context } = make();
+    const offs: number[] = [];
+    for (let i = 0; i < 10; i++) {
+      const listeners: (() => void)[] = [];
+      context.adopt({
+        threadId: 1_000_000 + i,
+        once: (_event, listener) => listeners.push(listener),
+        off: () => offs.push(i),
+      });
+      if (i > 0) for (const listener of listeners) listener();
+    }
+    context[Symbol.dispose]();
+    expect(new Set(offs)).toEqual(new Set([0]));
+  });
+
+  it('looking at the pools again and again opens them once', () => {
+    const platform = countingPlatform();
+    const segment = Segment.create({ platform });
+    onTestFinished(() => segment.detach());
+    const { context } = make({ segment });
+    const counted = () => {
+      platform.reset();
+      context.usage();
+      context.report();
+      context.audit();
+      return platform.counts();
+    };
+    const first = counted();
+    const second = counted();
+    // Who opens a pool takes a gate, and sets a bit.
+    expect([first['or']! > 0, second['or']]).toEqual([true, undefined]);
+    expect(counted()).toEqual(second);
   });
 });
 

@@ -41,12 +41,16 @@ export class ThreadLinks {
 
   /** As `context.adopt` has it. */
   adopt(worker: WatchableWorker): () => void {
-    const stop = this.#segment.watch(worker);
-    this.#unwatch.add(stop);
-    return () => {
-      this.#unwatch.delete(stop);
-      stop();
+    const unwatch = this.#segment.watch(worker);
+    const forget = () => this.#unwatch.delete(stop);
+    const stop = () => {
+      forget();
+      worker.off('exit', forget);
+      unwatch();
     };
+    worker.once('exit', forget);
+    this.#unwatch.add(stop);
+    return stop;
   }
 
   /** As `context.lifeline` has it. */
