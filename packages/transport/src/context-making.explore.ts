@@ -282,7 +282,7 @@ export default [
   }),
   defineModel({
     ...base,
-    name: 'making a context: another thread attaches; the maker dies at any step, and whoever recovers',
+    name: 'making a context: another thread attaches; the maker dies at any step, and whoever recovers (LC-06)',
     threads: { make: make(), attach },
     kills: 2,
     check,

@@ -20,7 +20,7 @@ const SMALL: ContextOptions = {
   largeSlots: [{ bytes: 128, count: 2 }],
 };
 
-it('a context whose maker dies half way leaves nothing, and can be made anew', {
+it('a context whose maker dies half way leaves nothing, and can be made anew (LC-06)', {
   timeout: 60_000,
 }, async () => {
   const counter = endingAfter(1_000_000, () => {});
@@ -66,7 +66,7 @@ it('a context whose maker dies half way leaves nothing, and can be made anew', {
   expect(deaths).toBeGreaterThan(3);
 });
 
-it('a context that is being made cannot be attached to, and its name is taken', () => {
+it('a context that is being made cannot be attached to, and its name is taken (LC-06)', () => {
   const segment = Segment.create({ byteLength: 2 ** 22 });
   onTestFinished(() => segment.detach());
   const { shape } = planOf(SMALL);

@@ -120,7 +120,7 @@ describe.each(Object.entries(ENDS))('when %s', (what, { end, code = 'ERR_HEDDLE_
     assertConserved(scene, scene.receiver.closed || scene.sender.closed ? 1 : 2);
   });
 
-  it('all that wait at once end, once each, and leave nothing', async () => {
+  it('all that wait at once end, once each, and leave nothing (TR-11)', async () => {
     const scene = make();
     const abort = new AbortController();
     const options = optionsOf(abort.signal);
