@@ -125,7 +125,7 @@ export abstract class RecordProducer {
     assertBytes(bytes);
     const { byteLength } = bytes;
     assertRecordBytes(byteLength, this.maxRecordBytes);
-    assertInt32(tag, TAG);
+    if ((tag | 0) !== tag) assertInt32(tag, TAG);
     if (this.#state !== IDLE) return this.#refuse();
     return this.#put(bytes, byteLength, tag);
   }
@@ -139,11 +139,11 @@ export abstract class RecordProducer {
   tryWriteWords(tag: number, a?: number, b?: number, c?: number, d?: number): boolean {
     const count = a === undefined ? 0 : b === undefined ? 1 : c === undefined ? 2 : d === undefined ? 3 : 4;
     if (count * 4 > this.maxRecordBytes) assertRecordBytes(count * 4, this.maxRecordBytes);
-    assertInt32(tag, TAG);
-    if (count > 0) assertInt32(a!, WORD);
-    if (count > 1) assertInt32(b!, WORD);
-    if (count > 2) assertInt32(c!, WORD);
-    if (count > 3) assertInt32(d!, WORD);
+    if ((tag | 0) !== tag) assertInt32(tag, TAG);
+    if (count > 0 && (a! | 0) !== a) assertInt32(a!, WORD);
+    if (count > 1 && (b! | 0) !== b) assertInt32(b!, WORD);
+    if (count > 2 && (c! | 0) !== c) assertInt32(c!, WORD);
+    if (count > 3 && (d! | 0) !== d) assertInt32(d!, WORD);
     if (this.#state !== IDLE) return this.#refuse();
     const at = this.reserve(count * 4, 0);
     if (at < 0) return false;
@@ -248,6 +248,8 @@ export abstract class RecordProducer {
     if (this.#state === CLAIMED || this.#state === RELEASED) this.#refuse();
     const write = () => {
       if (this.#state === RELEASED) this.#refuse();
+      // Before room is claimed: what throws behind that leaves a claim that is never committed.
+      assertUnchanged(bytes, byteLength);
       const written = this.#put(bytes, byteLength, tag);
       if (written) this.#leaveQueue(write);
       return written;
@@ -274,8 +276,6 @@ export abstract class RecordProducer {
   }
 
   #put(bytes: Uint8Array, byteLength: number, tag: number): boolean {
-    // Before room is claimed: what throws behind that leaves a claim that is never committed.
-    assertUnchanged(bytes, byteLength);
     const skew = this.#fittingSkew(byteLength, skewFor(bytes));
     const at = this.reserve(byteLength, skew);
     if (at < 0) return false;

@@ -18,7 +18,7 @@ import { contextLayout, type Shape } from './transport.layout.js';
 
 /**
  * Making a context of two pools, over a directory that keeps the contract of the segment's in few steps: a structure is
- * built in a range of its maker's, and becomes visible by one CAS of a slot, which is used once.
+ * built in a range of its maker's, and becomes visible by one CAS of a slot, which this one uses once.
  */
 
 const NAME = 'c';
@@ -34,6 +34,8 @@ const SHAPE: Shape = {
   slotBytes: [8, 16],
 };
 const POOLS = SHAPE.slotBytes.length;
+/** So often a range is used at most. */
+const USES = 4;
 
 /** A slot: range + 1, 0 where it was never used, -1 where what it held was removed. */
 const SLOT = 0;
@@ -41,7 +43,7 @@ const SLOT = 0;
 const RANGE = SLOT + SLOTS;
 const POOL = RANGE + RANGES;
 /** For each thread: token of the one that recovers it. */
-const RECOVERER = POOL + SLOTS * POOLS;
+const RECOVERER = POOL + RANGES * USES * POOLS;
 const BODY = RECOVERER + IDS;
 const REMOVED = -1;
 /** Who has a range: nobody, a thread (its token), everybody, or a thread that frees it. */
@@ -172,12 +174,19 @@ class Place implements MakingPlace {
   }
 }
 
+function poolAt({ index, generation }: StructureInfo['range'], size: number): number {
+  return POOL + (index * USES + generation) * POOLS + size;
+}
+
 /** Pools that are there or not. @param fails size of one for which there is no space. */
 function poolsOf({ words, atomics }: Of, fails = -1): PoolMaking {
   const wordOf = (name: string) => {
-    for (let slot = 0; slot < SLOTS; slot++) {
-      for (let size = 0; size < POOLS; size++) {
-        if (poolNameOf({ name: NAME, slot }, size) === name) return POOL + slot * POOLS + size;
+    for (let index = 0; index < RANGES; index++) {
+      for (let generation = 0; generation < USES; generation++) {
+        const range = { index, generation } as StructureInfo['range'];
+        for (let size = 0; size < POOLS; size++) {
+          if (poolNameOf({ name: NAME, range }, size) === name) return poolAt(range, size);
+        }
       }
     }
     throw new Error(`there cannot be a pool ${name}`);
@@ -212,7 +221,7 @@ const attach = (thread: SimulatedThread): string => {
     const info = place.at(slot);
     if (!info || !isMade(place, info)) continue;
     for (let size = 0; size < POOLS; size++) {
-      if (atomics.load(words, POOL + slot * POOLS + size) !== 1) throw new Error('a pool is missing');
+      if (atomics.load(words, poolAt(info.range, size)) !== 1) throw new Error('a pool is missing');
     }
     return 'attached';
   }
@@ -243,7 +252,7 @@ function check({ words, results, dead }: End): string | undefined {
   if (made === 1 && there.length === 0) return 'it was made and is gone';
   const ranges = [...words.subarray(RANGE, RANGE + RANGES)].filter((word) => ownerOf(word) !== FREE);
   if (ranges.length !== there.length) return `${ranges.length} ranges are in use`;
-  const pools = words.subarray(POOL, POOL + SLOTS * POOLS).reduce((sum, word) => sum + word, 0);
+  const pools = words.subarray(POOL, RECOVERER).reduce((sum, word) => sum + word, 0);
   if (pools !== there.length * POOLS) return `${pools} pools are there`;
   if (there.some((info) => !isMade(place, info))) return 'a context is there that nobody gets done with';
   if (there.length === 0) makeContext(place, NAME, SHAPE, poolsOf(of));
@@ -260,7 +269,7 @@ const base = {
   names: {
     slot: [SLOT, SLOTS] as const,
     range: [RANGE, RANGES] as const,
-    pool: [POOL, SLOTS * POOLS] as const,
+    pool: [POOL, RANGES * USES * POOLS] as const,
     recoverer: [RECOVERER, IDS] as const,
   },
   recover,

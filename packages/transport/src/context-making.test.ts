@@ -88,3 +88,14 @@ it('a context that is being made cannot be attached to, and its name is taken (L
     expect.objectContaining({ code: 'ERR_HEDDLE_NAME_TAKEN' }),
   );
 });
+
+it('the name of a context is 1 to 47 bytes, so that those of its pools fit', () => {
+  const segment = Segment.create({ byteLength: 2 ** 23 });
+  onTestFinished(() => segment.detach());
+  const make = (name: string) => Context.create({ ...SMALL, segment, name })[Symbol.dispose]();
+  make('n'.repeat(47));
+  const before = segment.space.usage().used;
+  for (const name of ['n'.repeat(48), 'ü'.repeat(24)]) expect(() => make(name)).toThrow(RangeError);
+  for (const name of ['', 'a\0b', 5 as unknown as string]) expect(() => make(name)).toThrow(TypeError);
+  expect(segment.space.usage().used).toBe(before);
+});

@@ -20,12 +20,15 @@ export interface PoolMaking {
   remove(name: string): void;
 }
 
+/** Bytes of the longest name of a context: those of its pools are longer. */
+export const MAX_NAME_BYTES = 47;
+
 /**
- * Name of the pool with slots of a size that belongs to a context: nobody else's, since a slot of the directory is used
- * once.
+ * Name of the pool with slots of a size that belongs to a context, and to no other of that name, earlier or later: it
+ * tells the range of the context and the generation of that, up to 16 and 20 bits.
  */
-export function poolNameOf({ name, slot }: Pick<StructureInfo, 'name' | 'slot'>, size: number): string {
-  return `${name}.pool.${size}.${slot}`;
+export function poolNameOf({ name, range }: Pick<StructureInfo, 'name' | 'range'>, size: number): string {
+  return `${name}.pool.${size}.${range.index.toString(36)}.${range.generation.toString(36)}`;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ContextPlan } from './context-options.js';
 import { recoverContext } from './recovery.js';
 import { contextLayout, readShape } from './transport.layout.js';
 
-/** One for each context that this thread uses, or recovers, by its slot in the directory, which is used once. */
+/** One for each context that this thread uses, or recovers, by its slot in the directory: one that is made stays there. */
 const memories = new WeakMap<Segment, Map<number, ContextMemory>>();
 
 /** The memory of a context in this thread. */

@@ -1,5 +1,6 @@
 import { MAX_THREADS, roundUp, Segment } from '@heddle/memory';
 import type { MpoolOptions } from '@heddle/mpool';
+import { MAX_NAME_BYTES } from './context-making.js';
 import { MAX_LANE_BYTES, MIN_LANE_BYTES, UNIT_BYTES } from './lane.layout.js';
 import { MT_TYPES, type MtType } from './mt-type.js';
 import { record } from './record.js';
@@ -10,7 +11,7 @@ import { assertWhole } from './transport-errors.js';
 const { MAX_HEADER_BYTES, recordBytes, SLOT_BODY_BYTES, toUnits } = record;
 
 export interface ContextOptions {
-  /** Names the context in its segment. Default `'transport'`. */
+  /** Names the context in its segment: 1 to 47 bytes in UTF-8. Default `'transport'`. */
   readonly name?: string | undefined;
   /** The segment to live in. Default: one of its own, large enough, with a janitor. */
   readonly segment?: Segment | undefined;
@@ -116,12 +117,19 @@ export function planOf(options: ContextOptions): ContextPlan {
   const maxThreads = Math.min(Math.max(2 * shape.maxWorkers, LEAST_THREADS), MAX_THREADS);
   const needed = Segment.byteLengthFor({ maxThreads, spaceBytes: contextByteLength(shape) });
   return {
-    name: options.name ?? 'transport',
+    name: nameOf(options),
     shape,
     pools: pools.map(({ options }) => options),
     byteLength: options.byteLength ?? needed + SPARE_BYTES + bytes,
     maxThreads,
   };
+}
+
+/** What else a name may not be, the directory says. */
+function nameOf({ name = 'transport' }: ContextOptions): string {
+  const { length } = new TextEncoder().encode(String(name));
+  if (length <= MAX_NAME_BYTES) return name;
+  throw new RangeError(`The name of a context has at most ${MAX_NAME_BYTES} bytes in UTF-8, not ${length}`);
 }
 
 function smallPool({ bytes, count }: SlotSize) {
