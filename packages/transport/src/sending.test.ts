@@ -199,7 +199,7 @@ describe('messages larger than a slot', () => {
     endpoint.trySend(1, bytes(70_000, 7));
     receiver.progress();
     expect(context.usage().slots).toBe(1);
-    expect(context.report()).toMatch(/transport\.pool\.2\.\d+": 1 outstanding/);
+    expect(context.report()).toMatch(/transport\.pool\.2\.\w+\.\w+": 1 outstanding/);
     const handle = structuredClone(lease!.handOver());
     const taken = context.lease(handle);
     expect(taken.data).toEqual(bytes(70_000, 7));
