@@ -96,7 +96,8 @@ test('killed readers lose at most the record at hand, nothing is read twice, the
   expect(await last.ended).toBe(0);
   const told = new Int32Array(task.told);
   expect(told[TOLD.faults]).toBe(0);
-  expect(told[TOLD.ended]).toBe(1);
+  // The last one that is killed may have come to the end already.
+  expect([1, 2]).toContain(told[TOLD.ended]);
   expect(seen.every((times) => times <= 1)).toBe(true);
   expect(seen.filter((times) => times === 0).length).toBeLessThanOrEqual(kills);
 });
