@@ -1,10 +1,11 @@
-import { HeddleError, registerKind, type Segment, type StructureInfo } from '@heddle/memory';
+import { registerKind, type Segment, type StructureInfo } from '@heddle/memory';
 import { Mpool } from '@heddle/mpool';
 import { isMade, type PoolMaking, poolNameOf, takeBackAfterDeath } from './context-making.js';
 import { ContextMemory } from './context-memory.js';
 import type { ContextPlan } from './context-options.js';
 import { recoverContext } from './recovery.js';
 import { contextLayout, readShape } from './transport.layout.js';
+import { isClosed } from './transport-errors.js';
 
 /** One for each context that this thread uses, or recovers, by its slot in the directory: one that is made stays there. */
 const memories = new WeakMap<Segment, Map<number, ContextMemory>>();
@@ -54,7 +55,7 @@ function removePool(segment: Segment, name: string): void {
     Mpool.open(segment, name).close({ force: true });
   } catch (error) {
     // Somebody who began with this died: what is left goes with the last of its users.
-    if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED')) throw error;
+    if (!isClosed(error)) throw error;
   }
 }
 

@@ -31,8 +31,9 @@ const CHANGED = 2;
  * A thread that comes again needs one CAS, and knows by it that nobody else was there since.
  *
  * **Death** inside: recovery takes the mark off, and the next one who comes goes on behind what was begun. Death of the
- * owner of a serialized worker: the living thread that was inside last goes on as the owner; where there is none it is
- * closed, by a CAS of this word, so that nobody enters while its lanes end. Death of who closed it: another takes over.
+ * owner of a serialized worker: the living thread that was inside last, and has not left for good, goes on as the owner;
+ * where there is none it is closed, by a CAS of this word, so that nobody enters while its lanes end. Death of who closed
+ * it: another takes over.
  *
  * **Cost**, in Atomics calls: `enter` 1 CAS, 2 where another thread was there since; `leave` 1 store, `step out` 1 CAS.
  */
@@ -140,18 +141,26 @@ export class Entry {
     if (word < 0 && !isAlive(-word)) this.#atomics.compareExchange(this.#words, this.#index, word, this.#tag);
   }
 
+  /** This thread does not come again: it is not to be an heir. */
+  forget(): void {
+    this.#atomics.compareExchange(this.#words, this.#index, this.#mine, this.#tag);
+  }
+
   /** Takes the mark of a dead thread off. */
   recover(deadToken: number): void {
     const dead = this.#tag | (deadToken << 1);
     this.#atomics.compareExchange(this.#words, this.#index, dead | INSIDE, dead);
   }
 
-  /** The living thread that goes on after the death of the owner, 0 where there is none: then this is closed. */
+  /**
+   * The living thread that goes on after the death of the owner, or has closed this; 0 where there is none: then this
+   * thread, or a dead one, has closed it.
+   */
   heirOf(deadToken: number, isAlive: (token: number) => boolean): number {
     let word = this.#atomics.load(this.#words, this.#index);
     // Each round but the last saw another thread enter or leave.
     for (;;) {
-      if (word < 0) return 0;
+      if (word < 0) return word !== -this.#token && isAlive(-word) ? -word : 0;
       const last = tokenOf(word);
       if (last !== 0 && last !== deadToken && isAlive(last)) return last;
       const seen = this.#atomics.compareExchange(this.#words, this.#index, word, -this.#token);

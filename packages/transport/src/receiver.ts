@@ -1,11 +1,4 @@
-import {
-  assertMayBlock,
-  deadlineAfter,
-  HeddleError,
-  runAsync,
-  runBlocking,
-  type WaitAsyncOptions,
-} from '@heddle/memory';
+import { assertMayBlock, deadlineAfter, runAsync, runBlocking, type WaitAsyncOptions } from '@heddle/memory';
 import { type Arming, ArmSteps } from './arm-steps.js';
 import type { Connections } from './connections.js';
 import type { ContextMemory } from './context-memory.js';
@@ -18,7 +11,7 @@ import { MessageCursor } from './message.js';
 import { MessageIterator } from './message-iterator.js';
 import { Pace } from './pace.js';
 import { ReceiveQueue } from './receive-queue.js';
-import { closedError } from './transport-errors.js';
+import { closedError, isClosed } from './transport-errors.js';
 import type { WorkerAccess } from './worker-access.js';
 import type { IdleOptions, RunOptions, WaitForMessagesOptions } from './worker-options.js';
 import type { WorkerRow } from './worker-row.js';
@@ -279,7 +272,6 @@ export class Receiver {
 
   #endsRun(error: unknown, signal: AbortSignal | undefined): boolean {
     if (signal?.aborted && error === signal.reason) return true;
-    const isClosed = error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED';
-    return isClosed && (this.closed || this.#memory.closed);
+    return isClosed(error) && (this.closed || this.#memory.closed);
   }
 }

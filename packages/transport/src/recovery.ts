@@ -1,7 +1,9 @@
 import type { ContextMemory } from './context-memory.js';
+import type { Entry } from './entry.js';
 import { clean, endAsSender, endLanesTo, endOrphans } from './lane-ends.js';
 import { PHASE, phaseOf, tokenOf } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
+import type { WorkerRow } from './worker-row.js';
 
 /**
  * Leaves in the name of a dead thread: its workers shut, so that nobody connects any more; lanes to them end; then
@@ -17,18 +19,18 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
   memory.lock.recover(deadToken);
   for (let index = 0; index < maxWorkers; index++) {
     const row = memory.row(index);
-    const heir = recoverEntry(memory, index, deadToken);
-    if (row.owner !== deadToken) continue;
-    if (heir !== 0) {
-      row.passOn(deadToken, heir);
-      continue;
-    }
     const { generation } = row;
+    const entry = memory.rowEntry({ row: index, generation });
+    entry.recover(deadToken);
+    if (row.owner !== deadToken) continue;
+    const serialized = THREAD_MODES[row.threadMode] === 'serialized';
+    const owner = serialized ? passOn(row, entry, deadToken, memory.isAlive) : deadToken;
+    if (owner === 0) continue;
     row.shut(generation);
     endLanesTo(memory, { row: index, generation });
     // A sender may not have been told that a lane ended before this run.
     tellSourcesOf(memory, index);
-    row.free(deadToken);
+    row.free(owner);
   }
   const { lanesUsed } = memory;
   for (let index = 0; index < lanesUsed; index++) {
@@ -46,13 +48,25 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
   for (let index = 0; index < maxWorkers; index++) memory.row(index).wakeAfterDeath();
 }
 
-/** The thread that goes on with a serialized worker, 0 where the worker ends with its owner. */
-function recoverEntry(memory: ContextMemory, index: number, deadToken: number): number {
-  const row = memory.row(index);
-  const entry = memory.rowEntry({ row: index, generation: row.generation });
-  entry.recover(deadToken);
-  if (row.owner !== deadToken || THREAD_MODES[row.threadMode] !== 'serialized') return 0;
-  return entry.heirOf(deadToken, memory.isAlive);
+/**
+ * Makes the thread the owner of a serialized worker that goes on with it.
+ *
+ * **Ordering** H1: a thread becomes the owner, then it is looked whether it has left for good ↔ it leaves, then looks
+ * whether it is the owner. Death of this thread between its two steps, while the heir is between its own: the worker stays
+ * the heir's, who does not receive on it, until that thread ends.
+ *
+ * @returns 0 where one does; else the owner in whose name the worker ends: nobody enters it any more.
+ */
+function passOn(row: WorkerRow, entry: Entry, deadToken: number, isAlive: ContextMemory['isAlive']): number {
+  let owner = deadToken;
+  // Each round but the last saw another thread come, or the heir leave.
+  for (;;) {
+    const heir = entry.heirOf(deadToken, isAlive);
+    if (heir === 0) return owner;
+    if (heir === owner) return 0;
+    row.passOn(owner, heir);
+    owner = heir;
+  }
 }
 
 function tellSourcesOf(memory: ContextMemory, row: number): void {

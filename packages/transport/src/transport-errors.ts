@@ -52,6 +52,10 @@ export function notHandled(): HeddleError {
   return timedOut('Not every message was handled');
 }
 
+export function isClosed(error: unknown): boolean {
+  return error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED';
+}
+
 export function isStale(error: unknown): boolean {
   return (
     error instanceof HeddleError &&

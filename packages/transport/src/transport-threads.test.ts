@@ -379,6 +379,25 @@ describe('thread modes', () => {
     expect(context.usage()).toEqual({ workers: 1, lanes: 0, slots: 0 });
   });
 
+  it('serialized: a thread that used the worker last and has closed it does not go on: it ends with its owner', async () => {
+    const { context, worker, hello, start } = make();
+    const owner = start({ role: 'own', to: worker.address });
+    await until(worker, () => hello.length === 1);
+    const shared = context.openWorker(hello[0]!);
+    const reports: unknown[] = [];
+    const endpoint = worker.connect(hello[0]!, { onClosed: (report) => reports.push(report) });
+    shared.on(ID.data, () => {});
+    endpoint.send(ID.data);
+    shared.progress();
+    shared.close();
+    endpoint.send(ID.data, new Uint8Array(1000));
+    await owner.terminate();
+    await until(worker, () => reports.length > 0);
+    expect(reports).toMatchObject([{ unread: 1 }]);
+    await until(worker, () => context.usage().lanes === 0);
+    expect(context.usage()).toEqual({ workers: 1, lanes: 0, slots: 0 });
+  });
+
   it('serialized: threads take turns on one worker, each message once', async () => {
     const { context, worker, told, start } = make({ laneBytes: 512 });
     const shared = context.createWorker({ threadMode: 'serialized' });

@@ -1,8 +1,10 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
-import { ADDRESS, contextOf, MEMORY, prepare, RECEIVER } from './context.explore.js';
+import { HeddleError } from '@heddle/memory';
+import { ADDRESS, contextOf, MEMORY, prepare, RECEIVER, recovering } from './context.explore.js';
 import { Idle } from './idle.js';
 import type { WorkerPlace } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
+import { workerRowAt, workerRowLayout } from './transport.layout.js';
 import { TransportWorker } from './transport-worker.js';
 
 /** Whole workers and endpoints: too long to look at every schedule, so at many random ones. */
@@ -28,7 +30,27 @@ const receiving = (thread: SimulatedThread): number[] => {
   return ids;
 };
 
-export default THREAD_MODES.map((threadMode, mode) =>
+/** Uses a worker that another thread made, and closes its use. */
+const visiting = (thread: SimulatedThread): void => {
+  const worker = workerOf(thread, RECEIVER);
+  try {
+    worker.progress();
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+  }
+  worker.close();
+};
+
+const owning = (thread: SimulatedThread): void => {
+  const worker = workerOf(thread, RECEIVER);
+  try {
+    worker.progress();
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+  }
+};
+
+const trafficModels = THREAD_MODES.map((threadMode, mode) =>
   defineModel({
     name: `worker: connect, send more than there is room for, close, against progress and wait, ${threadMode}`,
     ...MEMORY,
@@ -44,3 +66,26 @@ export default THREAD_MODES.map((threadMode, mode) =>
         : `received ${JSON.stringify(results[1])}`,
   }),
 );
+
+export default [
+  ...trafficModels,
+  defineModel({
+    name: 'worker: the owner of a serialized worker dies while a thread that used it leaves: the worker ends',
+    ...MEMORY,
+    hints: ['lane.tail', 'receiver.attention'],
+    init: (words) => {
+      prepare(1, 9, THREAD_MODES.indexOf('serialized'))(words);
+    },
+    threads: { owner: owning, visitor: visiting },
+    killable: ['owner'],
+    kills: 1,
+    recover: recovering(true),
+    check: ({ words, dead }) => {
+      if (dead[0] !== true) return undefined;
+      const at = workerRowAt(RECEIVER.row);
+      const owner = words[at + workerRowLayout.offsets.owner];
+      const state = words[at + workerRowLayout.offsets.state];
+      return owner === 0 && state === 2 ? undefined : `the worker is left to ${owner}, in state ${state}`;
+    },
+  }),
+];

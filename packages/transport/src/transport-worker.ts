@@ -30,7 +30,7 @@ export type Handler = (message: Message) => void;
  * Handlers belong to the thread that registers them.
  *
  * **Death** of the thread that made it closes it: senders are told. A serialized worker goes on, with the thread that
- * used it last, if that lives.
+ * used it last, if that lives and has not closed it.
  */
 export class TransportWorker {
   readonly name: string;
@@ -231,10 +231,12 @@ export class TransportWorker {
     if (this.#receiver.closedHere) return;
     this.#access.endStay();
     const { token } = this.#memory;
+    // First, so that recovery which makes this thread an heir sees that, or is seen here: H1.
+    if (this.#row.owner !== token) this.#access.forget();
     const owned = this.#row.isOpen(this.#place.generation) && this.#row.owner === token;
-    if (owned) this.#access.close();
+    const ends = owned && this.#access.close();
     this.#receiver.close();
-    if (owned) {
+    if (ends) {
       this.#row.shut(this.#place.generation);
       endLanesTo(this.#memory, this.#place);
       this.#row.callAttention();

@@ -2,7 +2,7 @@ import type { ContextMemory } from './context-memory.js';
 import type { Entry } from './entry.js';
 import type { WorkerPlace } from './lane-life.js';
 import type { ThreadMode } from './thread-mode.js';
-import { handlerRuns } from './transport-errors.js';
+import { handlerRuns, isClosed } from './transport-errors.js';
 
 /**
  * Lets this thread into a worker, one call at a time: what its thread mode asks for, in all builds.
@@ -61,10 +61,27 @@ export class WorkerAccess {
     }
   }
 
-  /** Lets nobody in any more. By the thread that owns the worker. @throws as {@link enter} does. */
-  close(): void {
-    this.#entry?.enter();
-    this.#entry?.close();
+  /**
+   * Lets nobody in any more. By the thread that owns the worker.
+   *
+   * @returns false where recovery has closed it, and ends it.
+   * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where another thread is inside.
+   */
+  close(): boolean {
+    if (!this.#entry) return true;
+    try {
+      this.#entry.enter();
+    } catch (error) {
+      if (isClosed(error)) return false;
+      throw error;
+    }
+    this.#entry.close();
+    return true;
+  }
+
+  /** This thread does not come in again, and does not inherit. */
+  forget(): void {
+    this.#entry?.forget();
   }
 
   /** @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler. */
