@@ -141,7 +141,7 @@ function stale(): HeddleError {
 /** The context as a thread of a model sees it. Tokens are the indexes of the threads plus 1. */
 export function contextOf(
   thread: SimulatedThread,
-  gone: readonly number[] = [],
+  gone: Pick<readonly number[], 'includes'> = [],
   mtType: MtType = SHAPE.mtType,
 ): { memory: ContextMemory; recoverPools: (dead: number) => void } {
   const token = thread.index + 1;

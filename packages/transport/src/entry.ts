@@ -146,6 +146,11 @@ export class Entry {
     this.#atomics.compareExchange(this.#words, this.#index, this.#mine, this.#tag);
   }
 
+  /** Closes it, if nobody was inside who may come again. Returns whether it did. */
+  closeForgotten(): boolean {
+    return this.#atomics.compareExchange(this.#words, this.#index, this.#tag, -this.#token) === this.#tag;
+  }
+
   /** Takes the mark of a dead thread off. */
   recover(deadToken: number): void {
     const dead = this.#tag | (deadToken << 1);
@@ -154,13 +159,14 @@ export class Entry {
 
   /**
    * The living thread that goes on after the death of the owner, or has closed this; 0 where there is none: then this
-   * thread, or a dead one, has closed it.
+   * thread, or a dead one, has closed it; -1 where it is that of a later worker by now.
    */
   heirOf(deadToken: number, isAlive: (token: number) => boolean): number {
     let word = this.#atomics.load(this.#words, this.#index);
     // Each round but the last saw another thread enter or leave.
     for (;;) {
       if (word < 0) return word !== -this.#token && isAlive(-word) ? -word : 0;
+      if (((word ^ this.#tag) & BARRED & ~INSIDE) !== 0) return -1;
       const last = tokenOf(word);
       if (last !== 0 && last !== deadToken && isAlive(last)) return last;
       const seen = this.#atomics.compareExchange(this.#words, this.#index, word, -this.#token);

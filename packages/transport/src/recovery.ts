@@ -1,9 +1,7 @@
 import type { ContextMemory } from './context-memory.js';
-import type { Entry } from './entry.js';
 import { clean, endAsSender, endLanesTo, endOrphans } from './lane-ends.js';
 import { PHASE, phaseOf, tokenOf } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
-import type { WorkerRow } from './worker-row.js';
 
 /**
  * Leaves in the name of a dead thread: its workers shut, so that nobody connects any more; lanes to them end; then
@@ -23,14 +21,15 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
     const entry = memory.rowEntry({ row: index, generation });
     entry.recover(deadToken);
     if (row.owner !== deadToken) continue;
-    const serialized = THREAD_MODES[row.threadMode] === 'serialized';
-    const owner = serialized ? passOn(row, entry, deadToken, memory.isAlive) : deadToken;
-    if (owner === 0) continue;
+    // Who is named by it and has left meanwhile finds the owner dead, and ends the worker: H1.
+    const heir = THREAD_MODES[row.threadMode] === 'serialized' ? entry.heirOf(deadToken, memory.isAlive) : 0;
+    if (heir > 0) row.passOn(deadToken, heir);
+    if (heir !== 0) continue;
     row.shut(generation);
     endLanesTo(memory, { row: index, generation });
     // A sender may not have been told that a lane ended before this run.
     tellSourcesOf(memory, index);
-    row.free(owner);
+    row.free(deadToken);
   }
   const { lanesUsed } = memory;
   for (let index = 0; index < lanesUsed; index++) {
@@ -46,27 +45,6 @@ export function recoverContext(memory: ContextMemory, deadToken: number): void {
   }
   endOrphans(memory);
   for (let index = 0; index < maxWorkers; index++) memory.row(index).wakeAfterDeath();
-}
-
-/**
- * Makes the thread the owner of a serialized worker that goes on with it.
- *
- * **Ordering** H1: a thread becomes the owner, then it is looked whether it has left for good ↔ it leaves, then looks
- * whether it is the owner. Death of this thread between its two steps, while the heir is between its own: the worker stays
- * the heir's, who does not receive on it, until that thread ends.
- *
- * @returns 0 where one does; else the owner in whose name the worker ends: nobody enters it any more.
- */
-function passOn(row: WorkerRow, entry: Entry, deadToken: number, isAlive: ContextMemory['isAlive']): number {
-  let owner = deadToken;
-  // Each round but the last saw another thread come, or the heir leave.
-  for (;;) {
-    const heir = entry.heirOf(deadToken, isAlive);
-    if (heir === 0) return owner;
-    if (heir === owner) return 0;
-    row.passOn(owner, heir);
-    owner = heir;
-  }
 }
 
 function tellSourcesOf(memory: ContextMemory, row: number): void {

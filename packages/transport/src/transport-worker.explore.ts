@@ -1,6 +1,6 @@
 import { defineModel, type SimulatedThread } from '@heddle/explore';
 import { HeddleError } from '@heddle/memory';
-import { ADDRESS, contextOf, MEMORY, prepare, RECEIVER, recovering } from './context.explore.js';
+import { ADDRESS, contextOf, MEMORY, NOTES, prepare, RECEIVER, recovering } from './context.explore.js';
 import { Idle } from './idle.js';
 import type { WorkerPlace } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
@@ -30,9 +30,15 @@ const receiving = (thread: SimulatedThread): number[] => {
   return ids;
 };
 
+/** Token of a thread that was declared dead. */
+const DECLARED = NOTES;
+
 /** Uses a worker that another thread made, and closes its use. */
 const visiting = (thread: SimulatedThread): void => {
-  const worker = workerOf(thread, RECEIVER);
+  const { words, atomics } = thread;
+  const gone = { includes: (token: number) => atomics.load(words, DECLARED) === token };
+  const { memory } = contextOf(thread, gone);
+  const worker = new TransportWorker(memory, RECEIVER, { idle: Idle.park() }, () => {});
   try {
     worker.progress();
   } catch (error) {
@@ -70,7 +76,7 @@ const trafficModels = THREAD_MODES.map((threadMode, mode) =>
 export default [
   ...trafficModels,
   defineModel({
-    name: 'worker: the owner of a serialized worker dies while a thread that used it leaves: the worker ends',
+    name: 'worker: the owner of a serialized worker dies while a thread that used it leaves, and whoever recovers dies: it ends',
     ...MEMORY,
     hints: ['lane.tail', 'receiver.attention'],
     init: (words) => {
@@ -78,8 +84,11 @@ export default [
     },
     threads: { owner: owning, visitor: visiting },
     killable: ['owner'],
-    kills: 1,
-    recover: recovering(true),
+    kills: 2,
+    recover: (thread, dead) => {
+      thread.atomics.store(thread.words, DECLARED, dead + 1);
+      recovering(true)(thread, dead);
+    },
     check: ({ words, dead }) => {
       if (dead[0] !== true) return undefined;
       const at = workerRowAt(RECEIVER.row);

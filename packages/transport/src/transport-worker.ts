@@ -231,20 +231,28 @@ export class TransportWorker {
     if (this.#receiver.closedHere) return;
     this.#access.endStay();
     const { token } = this.#memory;
-    // First, so that recovery which makes this thread an heir sees that, or is seen here: H1.
+    // First: recovery that has named this thread as the heir before this began after the owner was declared dead, which is
+    // seen here; later it names another one, or nobody: H1.
     if (this.#row.owner !== token) this.#access.forget();
-    const owned = this.#row.isOpen(this.#place.generation) && this.#row.owner === token;
-    const ends = owned && this.#access.close();
+    const { owner } = this.#row;
+    const ends = this.#row.isOpen(this.#place.generation) && this.#takesToEnd(owner);
     this.#receiver.close();
     if (ends) {
       this.#row.shut(this.#place.generation);
       endLanesTo(this.#memory, this.#place);
       this.#row.callAttention();
       this.#row.doorbell.signal();
+      this.#row.free(owner);
       this.#row.free(token);
     }
     this.#onClose(this);
     this.#connections.close();
+  }
+
+  /** Whether this thread ends the worker: as its owner, or where that is dead, and nobody else may go on with it. */
+  #takesToEnd(owner: number): boolean {
+    if (owner === this.#memory.token) return this.#access.close();
+    return !this.#memory.isAlive(owner) && this.#access.closeForgotten();
   }
 
   /** For the context. @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler. */

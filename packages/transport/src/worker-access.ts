@@ -84,6 +84,11 @@ export class WorkerAccess {
     this.#entry?.forget();
   }
 
+  /** After {@link forget}: lets nobody in any more, if nobody is left who may come again. Returns whether it did. */
+  closeForgotten(): boolean {
+    return this.#entry?.closeForgotten() ?? false;
+  }
+
   /** @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler. */
   assertOutside(): void {
     if (this.#inside && !this.#stay) throw handlerRuns();
