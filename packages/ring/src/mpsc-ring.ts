@@ -16,7 +16,6 @@ import {
 import { PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES } from './record.layout.js';
-import { claimSide, releaseSide } from './side.js';
 
 const { capacity, maxProducers, lock, consumer } = mpscRingLayout.offsets;
 const { holder } = mpscSlotLayout.offsets;
@@ -72,7 +71,6 @@ const MPSC_RING = { kind: 'mpsc-ring', version: mpscRingLayout.version } as cons
 export class MpscRing {
   readonly #placed: PlacedStructure<'mpsc-ring'>;
   readonly #platform: Platform;
-  readonly #sides = new Set<MpscProducer | MpscConsumer>();
 
   private constructor(placed: PlacedStructure<'mpsc-ring'>) {
     this.#placed = placed;
@@ -163,30 +161,21 @@ export class MpscRing {
         { side: 'producer', maxProducers: most },
       );
     }
-    const { token } = segment.thread;
-    const place = { slot, token, spaceAt: spaceAt(this.maxProducers) };
-    const side: MpscProducer = new MpscProducer(words, this.#memory(), place, this.#platform, () => {
-      this.#sides.delete(side);
-      releaseSide(words, slotAt(slot) + holder, token, this.#platform.atomics);
-    });
-    this.#sides.add(side);
-    return side;
+    const place = { slot, token: segment.thread.token, spaceAt: spaceAt(this.maxProducers) };
+    return this.#placed.hold(
+      slotAt(slot) + holder,
+      (onRelease) => new MpscProducer(words, this.#space(), place, this.#platform, onRelease),
+    );
   }
 
   /** Takes the reading side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
   consumer(): MpscConsumer {
-    const { segment, words } = this.#placed;
-    const { atomics } = this.#platform;
-    segment.assertAttached();
-    const { token } = segment.thread;
-    claimSide(words, consumer, 'consumer', { token, isAlive: (other) => segment.isAlive(other) }, atomics);
     const start = spaceAt(this.maxProducers);
-    const side: MpscConsumer = new MpscConsumer(words, this.#memory(), start, this.#platform, () => {
-      this.#sides.delete(side);
-      releaseSide(words, consumer, token, atomics);
-    });
-    this.#sides.add(side);
-    return side;
+    return this.#placed.take(
+      consumer,
+      'consumer',
+      (onRelease) => new MpscConsumer(this.#placed.words, this.#space(), start, this.#platform, onRelease),
+    );
   }
 
   /**
@@ -204,7 +193,6 @@ export class MpscRing {
 
   /** Gives back the sides that were taken through this object, and detaches where `from` attached. */
   [Symbol.dispose](): void {
-    for (const side of this.#sides) side.release();
     this.#placed.leave();
   }
 
@@ -217,7 +205,7 @@ export class MpscRing {
     return -1;
   }
 
-  #memory(): Uint8Array<SharedArrayBuffer> {
+  #space(): Uint8Array<SharedArrayBuffer> {
     return this.#placed.bytesBehind(spaceAt(this.maxProducers));
   }
 }

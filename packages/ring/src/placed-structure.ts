@@ -1,4 +1,5 @@
 import { type Layout, Segment, type SegmentHandle, type StructureInfo } from '@heddle/memory';
+import { claimSide, releaseSide } from './side.js';
 
 /** What another thread opens a ring with: plain and cloneable, for `workerData` or a message. */
 export interface RingHandle<Kind extends string = string> {
@@ -7,7 +8,15 @@ export interface RingHandle<Kind extends string = string> {
   readonly name: string;
 }
 
-/** A named structure of a segment as one thread holds it: its memory, and whether the attachment is its own. */
+/** A side of a structure that a thread has taken. */
+interface Side {
+  release(): void;
+}
+
+/**
+ * A named structure of a segment as one thread holds it: its memory, the sides that it took, and whether the
+ * attachment is its own.
+ */
 export class PlacedStructure<Kind extends string> {
   readonly segment: Segment;
   readonly name: string;
@@ -15,6 +24,7 @@ export class PlacedStructure<Kind extends string> {
   readonly #kind: Kind;
   readonly #byteOffset: number;
   readonly #ownsAttachment: boolean;
+  readonly #sides = new Set<Side>();
 
   private constructor(segment: Segment, kind: Kind, info: StructureInfo, ownsAttachment: boolean) {
     this.segment = segment;
@@ -75,8 +85,34 @@ export class PlacedStructure<Kind extends string> {
     return this.segment.bytesAt(this.#byteOffset + skipped, this.words.byteLength - skipped);
   }
 
-  /** Detaches from the segment where attaching was this object's doing. */
+  /**
+   * Takes the side whose holder stands at word `index` for this thread.
+   *
+   * @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living thread has it.
+   */
+  take<Taken extends Side>(index: number, side: string, make: (onRelease: () => void) => Taken): Taken {
+    const { segment, words } = this;
+    const { atomics } = segment.platform;
+    segment.assertAttached();
+    const { token } = segment.thread;
+    claimSide(words, index, side, { token, isAlive: (other) => segment.isAlive(other) }, atomics);
+    return this.hold(index, make);
+  }
+
+  /** Makes the side that this thread has at word `index`: it gives it back by calling the argument of `make`. */
+  hold<Taken extends Side>(index: number, make: (onRelease: () => void) => Taken): Taken {
+    const { token } = this.segment.thread;
+    const side: Taken = make(() => {
+      this.#sides.delete(side);
+      releaseSide(this.words, index, token, this.segment.platform.atomics);
+    });
+    this.#sides.add(side);
+    return side;
+  }
+
+  /** Gives back the sides that were taken, and detaches from the segment where attaching was this object's doing. */
   leave(): void {
+    for (const side of this.#sides) side.release();
     if (this.#ownsAttachment) this.segment.detach();
   }
 }

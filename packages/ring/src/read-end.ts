@@ -1,6 +1,7 @@
 import type { Platform, Step } from '@heddle/memory';
 import { CLOSED, FLAGS, SLEEPING } from './position.js';
 import { closedError } from './ring-errors.js';
+import { isClosedSpsc } from './spsc-close.js';
 import { spscRingLayout } from './spsc-ring.layout.js';
 
 const { tail, head, begun } = spscRingLayout.offsets;
@@ -54,7 +55,7 @@ export class ReadEnd {
 
   /** Whether the ring is closed. 1 load. */
   get closed(): boolean {
-    return (this.#atomics.load(this.#words, tail) & CLOSED) !== 0;
+    return isClosedSpsc(this.#words, this.#atomics);
   }
 
   /** Positions that are there to read, as far as this end knows: a lower bound. */

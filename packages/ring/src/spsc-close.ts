@@ -22,6 +22,11 @@ export function closeSpsc(words: Int32Array, atomics: AtomicsLike): void {
   atomics.notify(words, head);
 }
 
+/** Whether a ring between two threads is closed. 1 load. */
+export function isClosedSpsc(words: Int32Array, atomics: AtomicsLike): boolean {
+  return (atomics.load(words, tail) & CLOSED) !== 0;
+}
+
 /**
  * After the death of a thread: gives back the sides that it held, and wakes both sides: it may have died after it
  * moved a position, or closed the ring, and before it woke who sleeps on it. Can be repeated.
@@ -31,7 +36,7 @@ export function closeSpsc(words: Int32Array, atomics: AtomicsLike): void {
 export function recoverSpsc(words: Int32Array, deadToken: number, atomics: AtomicsLike): void {
   atomics.compareExchange(words, producer, deadToken, 0);
   atomics.compareExchange(words, consumer, deadToken, 0);
-  if ((atomics.load(words, tail) & CLOSED) !== 0) atomics.and(words, head, ~SLEEPING);
+  if (isClosedSpsc(words, atomics)) atomics.and(words, head, ~SLEEPING);
   atomics.notify(words, tail);
   atomics.notify(words, head);
 }

@@ -1,14 +1,13 @@
-import { registerKind, type Segment } from '@heddle/memory';
+import { type Platform, registerKind, type Segment } from '@heddle/memory';
 import { PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES, MAX_RECORD_BYTES } from './record.layout.js';
-import { recoverSpsc } from './spsc-close.js';
+import { closeSpsc, isClosedSpsc, recoverSpsc } from './spsc-close.js';
 import { SpscConsumer } from './spsc-consumer.js';
 import { SpscProducer } from './spsc-producer.js';
 import { spscRingLayout } from './spsc-ring.layout.js';
-import { SpscSides } from './spsc-sides.js';
 
-const { capacity } = spscRingLayout.offsets;
+const { capacity, producer, consumer } = spscRingLayout.offsets;
 
 export type SpscRingHandle = RingHandle<'spsc-ring'>;
 
@@ -58,10 +57,12 @@ const DEFAULT_CAPACITY_BYTES = 64 * 1024;
  * ```
  */
 export class SpscRing {
-  readonly #sides: SpscSides<'spsc-ring'>;
+  readonly #placed: PlacedStructure<'spsc-ring'>;
+  readonly #platform: Platform;
 
   private constructor(placed: PlacedStructure<'spsc-ring'>) {
-    this.#sides = new SpscSides(placed);
+    this.#placed = placed;
+    this.#platform = placed.segment.platform;
   }
 
   /**
@@ -100,15 +101,15 @@ export class SpscRing {
   }
 
   get name(): string {
-    return this.#sides.name;
+    return this.#placed.name;
   }
 
   get handle(): SpscRingHandle {
-    return this.#sides.handle;
+    return this.#placed.handle;
   }
 
   get capacityBytes(): number {
-    return this.#sides.capacityBytes;
+    return this.#placed.words[capacity]!;
   }
 
   /** Bytes of the longest record that fits. */
@@ -118,19 +119,21 @@ export class SpscRing {
 
   /** Takes the writing side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
   producer(): SpscProducer {
-    const { words, platform } = this.#sides;
-    return this.#sides.take(
+    const { words } = this.#placed;
+    return this.#placed.take(
+      producer,
       'producer',
-      (onRelease) => new SpscProducer(words, this.#sides.memory(), platform, onRelease),
+      (onRelease) => new SpscProducer(words, this.#space(), this.#platform, onRelease),
     );
   }
 
   /** Takes the reading side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
   consumer(): SpscConsumer {
-    const { words, platform } = this.#sides;
-    return this.#sides.take(
+    const { words } = this.#placed;
+    return this.#placed.take(
+      consumer,
       'consumer',
-      (onRelease) => new SpscConsumer(words, this.#sides.memory(), platform, onRelease),
+      (onRelease) => new SpscConsumer(words, this.#space(), this.#platform, onRelease),
     );
   }
 
@@ -139,17 +142,22 @@ export class SpscRing {
    * writers at once, every call fails with `ERR_HEDDLE_CLOSED`. Once closed a ring stays closed.
    */
   close(): void {
-    this.#sides.close();
+    closeSpsc(this.#placed.words, this.#platform.atomics);
   }
 
   /** Whether the ring is closed; there may be records left to read. 1 load. */
   get closed(): boolean {
-    return this.#sides.closed;
+    return isClosedSpsc(this.#placed.words, this.#platform.atomics);
   }
 
   /** Gives back the sides that were taken through this object, and detaches where `from` attached. */
   [Symbol.dispose](): void {
-    this.#sides.dispose();
+    this.#placed.leave();
+  }
+
+  /** The space, as bytes. */
+  #space(): Uint8Array<SharedArrayBuffer> {
+    return this.#placed.bytesBehind(spscRingLayout.wordCount);
   }
 }
 

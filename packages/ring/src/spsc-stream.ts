@@ -1,13 +1,12 @@
-import { registerKind, type Segment } from '@heddle/memory';
+import { type Platform, registerKind, type Segment } from '@heddle/memory';
 import { PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
-import { recoverSpsc } from './spsc-close.js';
+import { closeSpsc, isClosedSpsc, recoverSpsc } from './spsc-close.js';
 import { spscRingLayout, spscStreamLayout } from './spsc-ring.layout.js';
-import { SpscSides } from './spsc-sides.js';
 import { StreamReader } from './stream-reader.js';
 import { StreamWriter } from './stream-writer.js';
 
-const { capacity } = spscStreamLayout.offsets;
+const { capacity, producer, consumer } = spscStreamLayout.offsets;
 
 export type SpscStreamHandle = RingHandle<'spsc-stream'>;
 
@@ -44,10 +43,12 @@ const SPSC_STREAM = { kind: 'spsc-stream', version: spscStreamLayout.version } a
  * ```
  */
 export class SpscStream {
-  readonly #sides: SpscSides<'spsc-stream'>;
+  readonly #placed: PlacedStructure<'spsc-stream'>;
+  readonly #platform: Platform;
 
   private constructor(placed: PlacedStructure<'spsc-stream'>) {
-    this.#sides = new SpscSides(placed);
+    this.#placed = placed;
+    this.#platform = placed.segment.platform;
   }
 
   /**
@@ -83,32 +84,34 @@ export class SpscStream {
   }
 
   get name(): string {
-    return this.#sides.name;
+    return this.#placed.name;
   }
 
   get handle(): SpscStreamHandle {
-    return this.#sides.handle;
+    return this.#placed.handle;
   }
 
   get capacityBytes(): number {
-    return this.#sides.capacityBytes;
+    return this.#placed.words[capacity]!;
   }
 
   /** Takes the writing side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
   writer(): StreamWriter {
-    const { words, platform } = this.#sides;
-    return this.#sides.take(
+    const { words } = this.#placed;
+    return this.#placed.take(
+      producer,
       'producer',
-      (onRelease) => new StreamWriter(words, this.#sides.memory(), platform, onRelease),
+      (onRelease) => new StreamWriter(words, this.#space(), this.#platform, onRelease),
     );
   }
 
   /** Takes the reading side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
   reader(): StreamReader {
-    const { words, platform } = this.#sides;
-    return this.#sides.take(
+    const { words } = this.#placed;
+    return this.#placed.take(
+      consumer,
       'consumer',
-      (onRelease) => new StreamReader(words, this.#sides.memory(), platform, onRelease),
+      (onRelease) => new StreamReader(words, this.#space(), this.#platform, onRelease),
     );
   }
 
@@ -117,17 +120,22 @@ export class SpscStream {
    * writers at once, every call fails with `ERR_HEDDLE_CLOSED`. Once closed a stream stays closed.
    */
   close(): void {
-    this.#sides.close();
+    closeSpsc(this.#placed.words, this.#platform.atomics);
   }
 
   /** Whether the stream is closed; there may be bytes left to read. 1 load. */
   get closed(): boolean {
-    return this.#sides.closed;
+    return isClosedSpsc(this.#placed.words, this.#platform.atomics);
   }
 
   /** Gives back the sides that were taken through this object, and detaches where `from` attached. */
   [Symbol.dispose](): void {
-    this.#sides.dispose();
+    this.#placed.leave();
+  }
+
+  /** The space, as bytes. */
+  #space(): Uint8Array<SharedArrayBuffer> {
+    return this.#placed.bytesBehind(spscRingLayout.wordCount);
   }
 }
 
