@@ -87,7 +87,7 @@ export class MpscProducer extends RecordProducer {
     onRelease: () => void = () => {},
   ) {
     const { slot, token, spaceAt, looks } = place;
-    super(words, words.subarray(spaceAt), memory, mpscLongest(memory.byteLength), platform);
+    super(words, words.subarray(spaceAt), memory, mpscLongest(memory.byteLength), head, platform);
     this.#words = words;
     this.#atomics = platform.atomics;
     this.#lock = new ClaimLock(words, token, platform, looks);
@@ -101,7 +101,7 @@ export class MpscProducer extends RecordProducer {
     return this.#lock.closed;
   }
 
-  override lookBeforeSleep(): Step<boolean> | undefined {
+  protected override lookBeforeSleep(): Step<boolean> | undefined {
     if (this.#refusal === TAKEN) return this.#lock.lookBeforeSleep();
     let word = this.#atomics.load(this.#words, head);
     // Each round but the last is one in which the reader moved on.
@@ -115,14 +115,6 @@ export class MpscProducer extends RecordProducer {
       word = seen;
     }
     return undefined;
-  }
-
-  override sleepForTurn(): Step<boolean> {
-    return { done: false, index: head, expected: this.#atomics.load(this.#words, head) };
-  }
-
-  override wakeTurns(): void {
-    this.#atomics.notify(this.#words, head);
   }
 
   protected override reserve(byteLength: number, skew: number): number {

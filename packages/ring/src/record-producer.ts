@@ -64,12 +64,14 @@ export abstract class RecordProducer {
    * @param words the whole structure, of which
    * @param memoryWords is the space for records, and
    * @param memory the same as bytes.
+   * @param headIndex the word that the reader moves when it gives space back.
    */
   protected constructor(
     words: Int32Array,
     memoryWords: Int32Array,
     memory: Uint8Array<SharedArrayBuffer>,
     maxRecordBytes: number,
+    headIndex: number,
     platform: Platform,
   ) {
     this.#words = words;
@@ -77,7 +79,7 @@ export abstract class RecordProducer {
     this.memory = memory;
     this.maxRecordBytes = maxRecordBytes;
     this.platform = platform;
-    this.#queue = new WriteQueue(this);
+    this.#queue = new WriteQueue(words, headIndex, platform, () => this.lookBeforeSleep());
   }
 
   /**
@@ -103,13 +105,7 @@ export abstract class RecordProducer {
    * @returns undefined where the attempt is to be repeated, else what to sleep on.
    * @throws HeddleError `ERR_HEDDLE_CLOSED`.
    */
-  abstract lookBeforeSleep(): Step<boolean> | undefined;
-
-  /** What an asynchronous write sleeps on until it is its turn. */
-  abstract sleepForTurn(): Step<boolean>;
-
-  /** Wakes this thread's own asynchronous writes to look whether it is their turn. */
-  abstract wakeTurns(): void;
+  protected abstract lookBeforeSleep(): Step<boolean> | undefined;
 
   /** Whether the ring is closed. 1 load. */
   abstract get closed(): boolean;
@@ -268,7 +264,7 @@ export abstract class RecordProducer {
     if (this.#state === CLAIMED) this.drop(this.#at);
     this.#state = RELEASED;
     this.leave();
-    if (!this.#queue.isEmpty) this.wakeTurns();
+    this.#queue.wake();
   }
 
   [Symbol.dispose](): void {

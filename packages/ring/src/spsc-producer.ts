@@ -43,7 +43,14 @@ export class SpscProducer extends RecordProducer {
     onRelease: () => void = () => {},
   ) {
     const longest = Math.min(memory.byteLength - HEADER_BYTES, MAX_RECORD_BYTES);
-    super(words, words.subarray(spscRingLayout.wordCount), memory, longest, platform);
+    super(
+      words,
+      words.subarray(spscRingLayout.wordCount),
+      memory,
+      longest,
+      spscRingLayout.offsets.head,
+      platform,
+    );
     this.#end = new WriteEnd(words, positionsOf(memory.byteLength), platform);
     this.#mask = this.#end.capacity - 1;
     this.#onRelease = onRelease;
@@ -67,16 +74,8 @@ export class SpscProducer extends RecordProducer {
     return this.#end.closed;
   }
 
-  override lookBeforeSleep(): Step<boolean> | undefined {
+  protected override lookBeforeSleep(): Step<boolean> | undefined {
     return this.#end.lookBeforeSleep(this.#lacking);
-  }
-
-  override sleepForTurn(): Step<boolean> {
-    return this.#end.sleepForTurn();
-  }
-
-  override wakeTurns(): void {
-    this.#end.wakeTurns();
   }
 
   protected override reserve(byteLength: number, skew: number): number {

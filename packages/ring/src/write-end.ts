@@ -122,16 +122,6 @@ export class WriteEnd {
     return { done: false, index: head, expected: word };
   }
 
-  /** A sleep that ends when somebody calls {@link wakeTurns}, or the reader moves on. 1 load. */
-  sleepForTurn(): Step<boolean> {
-    return { done: false, index: head, expected: this.#atomics.load(this.#words, head) };
-  }
-
-  /** Wakes who sleeps on `head`. 1 notify. */
-  wakeTurns(): void {
-    this.#atomics.notify(this.#words, head);
-  }
-
   #see(headWord: number): void {
     this.#limit = ((headWord & ~FLAGS) + this.capacity) | 0;
   }

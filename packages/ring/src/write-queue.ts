@@ -1,13 +1,5 @@
-import type { Step } from '@heddle/memory';
+import type { Platform } from '@heddle/memory';
 import { type Attempt, AttemptSteps } from './attempt-steps.js';
-
-/** What a waiting write needs of its producer. */
-export interface WaitingSide extends Pick<Attempt, 'lookBeforeSleep'> {
-  /** What to sleep on until it is this write's turn. */
-  sleepForTurn(): Step<boolean>;
-  /** Wakes those who wait for their turn. */
-  wakeTurns(): void;
-}
 
 /** Writes a record, if there is room now, and leaves the queue then. */
 export type Write = Attempt['attempt'];
@@ -18,11 +10,26 @@ export type Write = Attempt['attempt'];
  * written at one wake as there is room for.
  */
 export class WriteQueue {
-  readonly #side: WaitingSide;
+  readonly #words: Int32Array;
+  readonly #index: number;
+  readonly #atomics: Platform['atomics'];
+  readonly #lookBeforeSleep: Attempt['lookBeforeSleep'];
   readonly #waiting: Write[] = [];
 
-  constructor(side: WaitingSide) {
-    this.#side = side;
+  /**
+   * @param index of the word on which others than the first sleep: the one that changes when room comes.
+   * @param lookBeforeSleep the first's.
+   */
+  constructor(
+    words: Int32Array,
+    index: number,
+    { atomics }: Platform,
+    lookBeforeSleep: Attempt['lookBeforeSleep'],
+  ) {
+    this.#words = words;
+    this.#index = index;
+    this.#atomics = atomics;
+    this.#lookBeforeSleep = lookBeforeSleep;
   }
 
   get isEmpty(): boolean {
@@ -35,7 +42,11 @@ export class WriteQueue {
     const isFirst = () => this.#waiting[0] === write;
     return new AttemptSteps({
       attempt: () => isFirst() && write(),
-      lookBeforeSleep: () => (isFirst() ? this.#side.lookBeforeSleep() : this.#side.sleepForTurn()),
+      lookBeforeSleep: () => {
+        if (isFirst()) return this.#lookBeforeSleep();
+        const expected = this.#atomics.load(this.#words, this.#index);
+        return { done: false, index: this.#index, expected };
+      },
     });
   }
 
@@ -44,6 +55,11 @@ export class WriteQueue {
     const at = this.#waiting.indexOf(write);
     if (at < 0) return;
     this.#waiting.splice(at, 1);
-    if (at === 0 && this.#waiting.length > 0) this.#side.wakeTurns();
+    if (at === 0) this.wake();
+  }
+
+  /** Wakes those who wait to look whether it is their turn. 1 notify where there are any. */
+  wake(): void {
+    if (!this.isEmpty) this.#atomics.notify(this.#words, this.#index);
   }
 }
