@@ -325,6 +325,23 @@ export default [
   }),
 
   defineModel({
+    name: 'spsc ring: a reader and the next one die anywhere, nothing is read twice, and each skips at most one',
+    ...ring(16, { notes: 2 }),
+    threads: { writer: writeTags(16, 2, { thenClose: true }), reader: noteTags(16) },
+    killable: ['reader'],
+    kills: 2,
+    recover: (thread) => {
+      recoverSpsc(wordsOf(thread, 16), 1, thread.platform.atomics);
+      return noteTags(16)(thread);
+    },
+    check: ({ words, dead }) => {
+      const read = [...words.subarray(SPACE + 4, SPACE + 6)];
+      if (read.some((times) => times > 1)) return `read ${read} times`;
+      return dead[1] !== true && read.includes(0) ? `read ${read} times` : undefined;
+    },
+  }),
+
+  defineModel({
     name: 'spsc ring: the closer dies anywhere, recovery wakes both sides',
     ...ring(16),
     threads: { writer: writeTags(16, 3), reader: readTags(16, 1), closer: closer(16) },
