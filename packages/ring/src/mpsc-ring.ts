@@ -16,6 +16,7 @@ import {
 import { PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES } from './record.layout.js';
+import { assertMaxRecordBytes } from './ring-errors.js';
 
 const { capacity, maxProducers, lock, consumer } = mpscRingLayout.offsets;
 const { holder } = mpscSlotLayout.offsets;
@@ -223,14 +224,7 @@ function sizesOf(options: Omit<MpscRingOptions, 'name'>): { capacityBytes: numbe
   if (!Number.isInteger(producers) || producers < 1 || producers > MAX_PRODUCERS) {
     throw new RangeError(`A ring has 1 to ${MAX_PRODUCERS} producers, not ${producers}`);
   }
-  if (
-    maxRecordBytes !== undefined &&
-    !(Number.isInteger(maxRecordBytes) && maxRecordBytes >= 0 && maxRecordBytes <= MPSC_MAX_RECORD_BYTES)
-  ) {
-    throw new RangeError(
-      `The longest record is a whole number of bytes from 0 to ${MPSC_MAX_RECORD_BYTES}, not ${maxRecordBytes}`,
-    );
-  }
+  if (maxRecordBytes !== undefined) assertMaxRecordBytes(maxRecordBytes, MPSC_MAX_RECORD_BYTES);
   const least =
     maxRecordBytes === undefined
       ? MIN_CAPACITY_BYTES

@@ -159,7 +159,8 @@ export abstract class RecordProducer {
    * Write into `memory` from the offset returned, then `commit` or `abort`. Nobody reads it before.
    *
    * @param skew shifts the payload, 0 to 7 bytes: the offset modulo 8 of what will be copied in.
-   * @returns the offset of the payload in `memory`: a multiple of 8, plus the skew; -1 where there is no room.
+   * @returns the offset of the payload in `memory`: a multiple of 8, plus the skew, which the longest records go
+   *   without; -1 where there is no room.
    * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` where a claim is open, and as {@link tryWrite} does.
    */
   tryClaim(byteLength: number, tag = 0, skew = 0): number {

@@ -36,6 +36,14 @@ export function assertRecordBytes(byteLength: number, maxRecordBytes: number): v
   if (byteLength > maxRecordBytes) throw tooLargeError(byteLength, maxRecordBytes);
 }
 
+/** @throws RangeError where a ring cannot be made for records of so many bytes. */
+export function assertMaxRecordBytes(maxRecordBytes: number, most: number): void {
+  if (Number.isSafeInteger(maxRecordBytes) && maxRecordBytes >= 0 && maxRecordBytes <= most) return;
+  throw new RangeError(
+    `The longest record is a whole number of bytes from 0 to ${most}, not ${maxRecordBytes}`,
+  );
+}
+
 /** @throws TypeError where it is not a Uint8Array. */
 export function assertBytes(bytes: unknown): asserts bytes is Uint8Array {
   if (bytes instanceof Uint8Array) return;

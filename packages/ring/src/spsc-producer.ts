@@ -5,6 +5,11 @@ import { RecordProducer } from './record-producer.js';
 import { spscRingLayout } from './spsc-ring.layout.js';
 import { WriteEnd } from './write-end.js';
 
+/** Bytes of the longest record: it takes the whole ring. */
+export function spscLongest(capacityBytes: number): number {
+  return Math.min(capacityBytes - HEADER_BYTES, MAX_RECORD_BYTES);
+}
+
 /**
  * The writing side of an {@link SpscRing}: one thread at a time, of which one call at a time.
  *

@@ -2,9 +2,10 @@ import { type Platform, registerKind, type Segment } from '@heddle/memory';
 import { PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES, MAX_RECORD_BYTES } from './record.layout.js';
+import { assertMaxRecordBytes } from './ring-errors.js';
 import { closeSpsc, isClosedSpsc, recoverSpsc } from './spsc-close.js';
 import { SpscConsumer } from './spsc-consumer.js';
-import { SpscProducer } from './spsc-producer.js';
+import { SpscProducer, spscLongest } from './spsc-producer.js';
 import { spscRingLayout } from './spsc-ring.layout.js';
 
 const { capacity, producer, consumer } = spscRingLayout.offsets;
@@ -114,7 +115,7 @@ export class SpscRing {
 
   /** Bytes of the longest record that fits. */
   get maxRecordBytes(): number {
-    return Math.min(this.capacityBytes - HEADER_BYTES, MAX_RECORD_BYTES);
+    return spscLongest(this.capacityBytes);
   }
 
   /** Takes the writing side for this thread. @throws HeddleError `ERR_HEDDLE_RING_ROLE` where a living one has it. */
@@ -173,11 +174,7 @@ registerKind({
 
 function capacityOf({ capacityBytes, maxRecordBytes }: Omit<SpscRingOptions, 'name'>): number {
   if (maxRecordBytes === undefined) return capacityFor(capacityBytes ?? DEFAULT_CAPACITY_BYTES);
-  if (!Number.isSafeInteger(maxRecordBytes) || maxRecordBytes < 0 || maxRecordBytes > MAX_RECORD_BYTES) {
-    throw new RangeError(
-      `The longest record is a whole number of bytes from 0 to ${MAX_RECORD_BYTES}, not ${maxRecordBytes}`,
-    );
-  }
+  assertMaxRecordBytes(maxRecordBytes, MAX_RECORD_BYTES);
   const least = capacityFor(maxRecordBytes + HEADER_BYTES);
   return capacityBytes === undefined
     ? Math.max(DEFAULT_CAPACITY_BYTES, least)
