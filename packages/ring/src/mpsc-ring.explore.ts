@@ -105,6 +105,14 @@ const conserve = ({ words }: End) => {
   return (words[head]! & ~FLAGS) === position ? undefined : 'not everything was read';
 };
 
+/** What the next consumer reads of a ring at rest. */
+const tagsIn = (words: Int32Array): number[] => {
+  const memory = new Uint8Array(words.buffer as SharedArrayBuffer, SPACE * 4, CAPACITY);
+  const tags: number[] = [];
+  new MpscConsumer(words.subarray(0, WORDS), memory, SPACE).drain((record) => tags.push(record.tag));
+  return tags;
+};
+
 /** Tags of each producer in its order, `counts` of them. */
 const eachInOrder = (tags: readonly number[], counts: readonly number[]) => {
   for (const [i, count] of counts.entries()) {
@@ -288,9 +296,21 @@ export default [
     ...ring(),
     threads: { first: write(1, 1), second: write(2, 1) },
     strayWakes: 1,
-    check: ({ words }) => {
-      const tags = [words[SPACE + 1]!, words[SPACE + 3]!];
-      return eachInOrder(tags, [1, 1]);
+    check: ({ words }) => eachInOrder(tagsIn(words), [1, 1]),
+  }),
+
+  defineModel({
+    name: 'mpsc ring: a producer and the one that recovers it die anywhere, one that waits for the lock goes on',
+    ...ring({ start: -4 }),
+    threads: { first: write(1, 1), second: write(2, 1) },
+    killable: ['first'],
+    kills: 2,
+    recover: (thread) => recover(thread, 1),
+    check: ({ words, results }) => {
+      const read = tagsIn(words);
+      return results[1] === 1 && read.filter((tag) => tag === 20).length === 1
+        ? undefined
+        : `written ${read}`;
     },
   }),
 

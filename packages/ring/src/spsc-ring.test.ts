@@ -129,6 +129,21 @@ describe('records', () => {
     }
   });
 
+  test('a record can be written again to the ring that it is read from', () => {
+    for (const length of [20, 300, 3000]) {
+      const { producer, consumer } = rawRing(16_384);
+      const bytes = new Uint8Array(length + 3).subarray(3);
+      bytes.set(pattern(length, 1));
+      producer.tryWrite(bytes, 0);
+      for (let round = 0; round < 30; round++) {
+        const record = consumer.tryRead()!;
+        expect(record.tag).toBe(round);
+        must(Buffer.compare(record.bytes, bytes) === 0);
+        expect(producer.tryWrite(record.bytes, round + 1)).toBe(true);
+      }
+    }
+  });
+
   test('drain reads what is there, up to the limit, and gives the space back once', () => {
     const { producer, consumer, words } = rawRing(256);
     for (let i = 0; i < 10; i++) producer.tryWriteWords(i);
