@@ -11,6 +11,9 @@ import { AttemptSteps, beginBlocking, blockUntil } from './attempt-steps.js';
 import { releasedError } from './ring-errors.js';
 import type { RingRecord } from './ring-record.js';
 
+/** Milliseconds of iterating after which the event loop has its turn. */
+const SLICE_MS = 5;
+
 /** What a consumer is in the middle of. */
 const IDLE = 0;
 const DRAINING = 1;
@@ -128,7 +131,8 @@ export abstract class RecordConsumer {
   }
 
   /**
-   * The next record as soon as there is one. Use it before you await anything else.
+   * The next record as soon as there is one. Use it before you await anything else. The event loop has its turn
+   * only where there is none yet.
    *
    * @returns a promise of undefined when the time is up.
    * @throws (rejects) HeddleError `ERR_HEDDLE_CLOSED` where the ring is closed and read to its end,
@@ -164,10 +168,20 @@ export abstract class RecordConsumer {
     }
   }
 
-  /** Every record until the ring is closed and read to its end. Each is good until the next one is asked for. */
+  /**
+   * Every record until the ring is closed and read to its end. Each is good until the next one is asked for. Every
+   * 5 ms the event loop has its turn, also where there is always a next record.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<RingRecord, void, undefined> {
+    const { now } = this.platform;
+    let sliceEnd = now() + SLICE_MS;
     try {
-      for (;;) yield (await this.readAsync())!;
+      for (;;) {
+        yield this.tryRead() ?? (await this.readAsync())!;
+        if (now() < sliceEnd) continue;
+        await this.#turn();
+        sliceEnd = now() + SLICE_MS;
+      }
     } catch (error) {
       if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_CLOSED')) throw error;
     }
@@ -184,6 +198,13 @@ export abstract class RecordConsumer {
 
   [Symbol.dispose](): void {
     this.release();
+  }
+
+  /** Lets the event loop turn, and keeps it alive until then. */
+  async #turn(): Promise<void> {
+    const release = this.platform.keepAlive();
+    await new Promise<void>((resolve) => this.platform.schedule(resolve, 0));
+    release();
   }
 
   #steps(): AttemptSteps {

@@ -519,6 +519,24 @@ describe('waiting', () => {
     expect(await late).toBeUndefined();
   });
 
+  test('iterating, however much there is, lets the event loop turn', async () => {
+    let clock = 0;
+    const { producer, consumer, close } = rawRing(1024, 0, { ...realPlatform, now: () => clock++ });
+    while (producer.tryWriteWords(0)) {}
+    close();
+    let turns = 0;
+    const turn = () => {
+      turns++;
+      immediate = setImmediate(turn);
+    };
+    let immediate = setImmediate(turn);
+    let count = 0;
+    for await (const _ of consumer) count++;
+    clearImmediate(immediate);
+    expect(count).toBe(1024 / HEADER_BYTES);
+    expect(turns).toBeGreaterThan(1);
+  });
+
   test('iterates until the close', async () => {
     const { producer, consumer, close } = rawRing(32);
     const tags: number[] = [];
