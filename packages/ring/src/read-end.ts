@@ -24,14 +24,17 @@ export class ReadEnd {
   position: number;
   readonly #words: Int32Array;
   readonly #atomics: Platform['atomics'];
+  readonly #what: string;
   /** As `head` says it to the writer. */
   #released: number;
   /** Position up to which there is something, as far as this end knows. */
   #tail: number;
 
-  constructor(words: Int32Array, platform: Platform) {
+  /** @param what it is the end of, for errors. */
+  constructor(words: Int32Array, platform: Platform, what = 'The ring') {
     this.#words = words;
     this.#atomics = platform.atomics;
+    this.#what = what;
     this.#released = platform.atomics.load(words, head) & ~FLAGS;
     this.#tail = platform.atomics.load(words, tail) & ~FLAGS;
     this.position = this.#released;
@@ -67,7 +70,7 @@ export class ReadEnd {
     const word = this.#atomics.load(this.#words, tail);
     this.#tail = word & ~FLAGS;
     if (this.position !== this.#tail) return true;
-    if (word & CLOSED) throw closedError('The ring');
+    if (word & CLOSED) throw closedError(this.#what);
     return false;
   }
 
@@ -101,7 +104,7 @@ export class ReadEnd {
     for (;;) {
       this.#tail = word & ~FLAGS;
       if (this.available >= positions) return undefined;
-      if (word & CLOSED) throw closedError('The ring');
+      if (word & CLOSED) throw closedError(this.#what);
       if (word & SLEEPING) return { done: false, index: tail, expected: word };
       const seen = this.#atomics.compareExchange(this.#words, tail, word, word | SLEEPING);
       if (seen === word) return { done: false, index: tail, expected: word | SLEEPING };

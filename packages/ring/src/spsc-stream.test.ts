@@ -150,8 +150,9 @@ describe('bytes', () => {
     writer.tryWrite(new Uint8Array(5));
     const reading = reader.readAsync(new Float64Array(2));
     close();
-    await expect(reading).rejects.toMatchObject({ code: 'ERR_HEDDLE_CLOSED' });
+    await expect(reading).rejects.toMatchObject({ code: 'ERR_HEDDLE_CLOSED', facts: { what: 'The stream' } });
     expect(codeOf(() => writer.tryWrite(new Uint8Array(1)))).toBe('ERR_HEDDLE_CLOSED');
+    expect(() => writer.tryWrite(new Uint8Array(1))).toThrow('The stream is closed');
     expect(codeOf(() => writer.write(new Uint8Array(20)))).toBe('ERR_HEDDLE_CLOSED');
     expect(codeOf(() => reader.tryRead(new Float64Array(1)))).toBe('ERR_HEDDLE_CLOSED');
     expect(reader.read(new Uint8Array(20))).toBe(5);

@@ -44,7 +44,7 @@ export class StreamReader {
     this.#words = words;
     this.#memory = memory;
     this.#platform = platform;
-    this.#end = new ReadEnd(words, platform);
+    this.#end = new ReadEnd(words, platform, 'The stream');
     this.#onRelease = onRelease;
     const skipped = this.#end.begunByOthers;
     this.#end.position = (this.#end.position + skipped) | 0;

@@ -41,7 +41,7 @@ export class StreamWriter {
     this.#words = words;
     this.#memory = memory;
     this.#platform = platform;
-    this.#end = new WriteEnd(words, memory.byteLength * BYTE, platform);
+    this.#end = new WriteEnd(words, memory.byteLength * BYTE, platform, 'The stream');
     this.#onRelease = onRelease;
   }
 

@@ -25,15 +25,20 @@ export class WriteEnd {
   readonly capacity: number;
   readonly #words: Int32Array;
   readonly #atomics: Platform['atomics'];
+  readonly #what: string;
   /** As `tail` says it to the reader. */
   #published: number;
   /** The position up to which there is room, as far as this end knows. */
   #limit: number;
 
-  /** @param capacity positions of the whole ring. */
-  constructor(words: Int32Array, capacity: number, platform: Platform) {
+  /**
+   * @param capacity positions of the whole ring.
+   * @param what it is the end of, for errors.
+   */
+  constructor(words: Int32Array, capacity: number, platform: Platform, what = 'The ring') {
     this.#words = words;
     this.#atomics = platform.atomics;
+    this.#what = what;
     this.capacity = capacity;
     this.#published = platform.atomics.load(words, tail) & ~FLAGS;
     this.position = this.#published;
@@ -60,7 +65,7 @@ export class WriteEnd {
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where the ring was closed: nothing is published then.
    */
   publish(): void {
-    if (!this.tryPublish()) throw closedError('The ring');
+    if (!this.tryPublish()) throw closedError(this.#what);
   }
 
   /** As {@link publish}. @returns false where the ring was closed. */
@@ -94,7 +99,7 @@ export class WriteEnd {
 
   /** @throws HeddleError `ERR_HEDDLE_CLOSED` where the ring is closed. 1 load. */
   assertOpen(): void {
-    if (this.closed) throw closedError('The ring');
+    if (this.closed) throw closedError(this.#what);
   }
 
   /**
