@@ -162,6 +162,17 @@ describe('in a segment', () => {
     expect(await Promise.all(putting)).toEqual([true, true]);
   });
 
+  test('a thread that has detached puts nothing in: its id may be that of another', async () => {
+    const queue = MpmcQueue.create(segment, { name: 'q', capacity: 2 });
+    queue.put(1);
+    queue.put(2);
+    const putting = queue.putAsync(3);
+    segment.detach();
+    expect(codeOf(() => queue.tryPut(3))).toBe('ERR_HEDDLE_DETACHED');
+    expect(queue.tryTake()).toBe(1);
+    await expect(putting).rejects.toMatchObject({ code: 'ERR_HEDDLE_DETACHED' });
+  });
+
   test('TR-11: closed, what is in is taken, then everything fails', async () => {
     const queue = MpmcQueue.create(segment, { name: 'q', capacity: 2 });
     queue.put(1);

@@ -116,18 +116,19 @@ export class MpmcQueue {
   /**
    * Puts a number in, if there is room.
    *
-   * @throws TypeError where it is no Int32; HeddleError `ERR_HEDDLE_CLOSED`.
+   * @throws TypeError where it is no Int32; HeddleError `ERR_HEDDLE_CLOSED`, `ERR_HEDDLE_DETACHED` where this thread
+   *   has detached from the segment.
    */
   tryPut(value: number): boolean {
     assertInt32(value, 'A number of a queue');
-    return this.#cells.put(value);
+    return this.#put(value);
   }
 
   /** Puts a number in, blocking while there is no room. Returns false when the time is up. @throws as `tryPut`. */
   put(value: number, options: WaitOptions = {}): boolean {
     assertInt32(value, 'A number of a queue');
     const deadline = beginBlocking(this.#platform, options);
-    if (this.#cells.put(value)) return true;
+    if (this.#put(value)) return true;
     return blockUntil(this.#putting(value), this.#placed.words, this.#platform, deadline, options.spins);
   }
 
@@ -185,8 +186,14 @@ export class MpmcQueue {
     this.#placed.leave();
   }
 
+  /** Its cell is marked with this thread's id, which may be another's once it has left the segment. */
+  #put(value: number): boolean {
+    this.#placed.segment.assertAttached();
+    return this.#cells.put(value);
+  }
+
   #putting(value: number): GateSteps {
-    return new GateSteps(this.#cells.room, () => this.#cells.put(value));
+    return new GateSteps(this.#cells.room, () => this.#put(value));
   }
 
   /** Steps that take a number, and the number. */
