@@ -23,7 +23,7 @@ export class PlacedStructure<Kind extends string> {
   readonly words: Int32Array<SharedArrayBuffer>;
   readonly #kind: Kind;
   readonly #byteOffset: number;
-  readonly #ownsAttachment: boolean;
+  #ownsAttachment: boolean;
   readonly #sides = new Set<Side>();
 
   private constructor(segment: Segment, kind: Kind, info: StructureInfo, ownsAttachment: boolean) {
@@ -110,9 +110,14 @@ export class PlacedStructure<Kind extends string> {
     return side;
   }
 
-  /** Gives back the sides that were taken, and detaches from the segment where attaching was this object's doing. */
+  /**
+   * Gives back the sides that were taken, and detaches from the segment where attaching was this object's doing. Once:
+   * a second time nothing happens.
+   */
   leave(): void {
     for (const side of this.#sides) side.release();
-    if (this.#ownsAttachment) this.segment.detach();
+    if (!this.#ownsAttachment) return;
+    this.#ownsAttachment = false;
+    this.segment.detach();
   }
 }

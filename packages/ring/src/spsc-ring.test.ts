@@ -668,6 +668,16 @@ describe('sides', () => {
     }
   });
 
+  test('disposing twice detaches once: other handles of the thread go on', () =>
+    withSegment((segment) => {
+      const ring = SpscRing.create(segment, { name: 'r' });
+      const [first, second] = [SpscRing.from(ring.handle), SpscRing.from(ring.handle)];
+      for (let i = 0; i < 3; i++) first[Symbol.dispose]();
+      expect(second.producer().tryWriteWords(1)).toBe(true);
+      expect(ring.consumer().tryRead()?.tag).toBe(1);
+      second[Symbol.dispose]();
+    }));
+
   test('handles are told apart', () =>
     withSegment((segment) => {
       expect(() => SpscRing.from(segment.handle as never)).toThrow(TypeError);
