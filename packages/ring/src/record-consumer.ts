@@ -138,6 +138,8 @@ export abstract class RecordConsumer {
    * @throws (rejects) HeddleError `ERR_HEDDLE_CLOSED` where the ring is closed and read to its end,
    *   `ERR_HEDDLE_OUTSTANDING` while another asynchronous read waits; with `signal.reason` when aborted.
    */
+  readAsync(options?: WaitAsyncOptions & { readonly timeout?: undefined }): Promise<RingRecord>;
+  readAsync(options?: WaitAsyncOptions): Promise<RingRecord | undefined>;
   async readAsync(options: WaitAsyncOptions = {}): Promise<RingRecord | undefined> {
     const { now } = this.platform;
     const deadline = deadlineAfter(options.timeout, now);
@@ -177,7 +179,7 @@ export abstract class RecordConsumer {
     let sliceEnd = now() + SLICE_MS;
     try {
       for (;;) {
-        yield this.tryRead() ?? (await this.readAsync())!;
+        yield this.tryRead() ?? (await this.readAsync());
         if (now() < sliceEnd) continue;
         await this.#turn();
         sliceEnd = now() + SLICE_MS;

@@ -37,13 +37,14 @@ expectTypeOf<MpmcQueue['handle']>().toEqualTypeOf<MpmcQueueHandle>();
 expectTypeOf(producer.tryWrite(new Uint8Array(1))).toBeBoolean();
 expectTypeOf(producer.tryClaim(8)).toBeNumber();
 expectTypeOf(consumer.tryRead()).toEqualTypeOf<RingRecord | undefined>();
-expectTypeOf(consumer.readAsync()).resolves.toEqualTypeOf<RingRecord | undefined>();
 expectTypeOf(consumer).toExtend<AsyncIterable<RingRecord>>();
 expectTypeOf<ReturnType<MpmcQueue['tryTake']>>().toEqualTypeOf<number | undefined>();
 
 // Without a time limit nothing is undefined.
 expectTypeOf(consumer.read()).toEqualTypeOf<RingRecord>();
 expectTypeOf(consumer.read({ timeout: 5 })).toEqualTypeOf<RingRecord | undefined>();
+expectTypeOf(consumer.readAsync()).resolves.toEqualTypeOf<RingRecord>();
+expectTypeOf(consumer.readAsync({ timeout: 5 })).resolves.toEqualTypeOf<RingRecord | undefined>();
 expectTypeOf(queue.take()).toBeNumber();
 expectTypeOf(queue.take({ spins: 5 })).toBeNumber();
 expectTypeOf(queue.take({ timeout: 5 })).toEqualTypeOf<number | undefined>();

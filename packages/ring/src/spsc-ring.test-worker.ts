@@ -77,7 +77,7 @@ async function read(): Promise<void> {
   try {
     for (;;) {
       if (task.mode === 'async') {
-        see((await consumer.readAsync())!);
+        see(await consumer.readAsync());
       } else if (task.mode === 'drain') {
         if (consumer.wait()) consumer.drain(see, 16);
       } else {

@@ -415,7 +415,7 @@ describe('TR-07: large records', () => {
       expect(consumer.tryRead()).toBeUndefined();
       // The next one does not fit in front of the end.
       const padded = producer.writeAsync(pattern(max, 9));
-      expect(Buffer.compare((await consumer.readAsync())!.bytes, pattern(max, 9))).toBe(0);
+      expect(Buffer.compare((await consumer.readAsync()).bytes, pattern(max, 9))).toBe(0);
       expect(await padded).toBe(true);
       consumer.releaseRecord();
     }
@@ -470,7 +470,7 @@ describe('waiting', () => {
     expect(producer.tryClaim(0)).toBe(-1);
     expect(codeOf(() => producer.write(new Uint8Array(0)))).toBe('ERR_HEDDLE_OUTSTANDING');
     const tags: number[] = [];
-    while (tags.length < 3) tags.push((await consumer.readAsync())!.tag);
+    while (tags.length < 3) tags.push((await consumer.readAsync()).tag);
     expect(tags).toEqual([0, 1, 2]);
     expect(await Promise.all([large, small])).toEqual([true, true]);
     expect(producer.tryWrite(new Uint8Array(0))).toBe(true);
