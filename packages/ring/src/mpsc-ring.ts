@@ -13,7 +13,7 @@ import {
   slotAt,
   spaceAt,
 } from './mpsc-ring.layout.js';
-import { PlacedStructure, type RingHandle } from './placed-structure.js';
+import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES } from './record.layout.js';
 import { assertMaxRecordBytes } from './ring-errors.js';
@@ -215,6 +215,7 @@ registerKind({
   layout: mpscRingLayout,
   module: import.meta.url,
   recover({ segment, info, dead }) {
+    abandonSides({ segment, dead });
     recoverMpsc(segment.wordsAt(info.byteOffset, info.byteLength), dead.token, segment.platform.atomics);
   },
 });

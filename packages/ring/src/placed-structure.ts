@@ -1,4 +1,10 @@
-import { type Layout, Segment, type SegmentHandle, type StructureInfo } from '@heddle/memory';
+import {
+  type Layout,
+  type RecoveryContext,
+  Segment,
+  type SegmentHandle,
+  type StructureInfo,
+} from '@heddle/memory';
 import { claimSide, releaseSide } from './side.js';
 
 /** What another thread opens a ring with: plain and cloneable, for `workerData` or a message. */
@@ -11,6 +17,20 @@ export interface RingHandle<Kind extends string = string> {
 /** A side of a structure that a thread has taken. */
 interface Side {
   release(): void;
+  abandon(): void;
+}
+
+/** The sides that this thread holds, by segment and token. */
+const held = new Map<string, Set<Side>>();
+
+/**
+ * Part of the recovery of a structure: where it is this thread that leaves its segment, its sides are others' to take
+ * from now on, and it must not use them any more.
+ */
+export function abandonSides({ segment, dead }: Pick<RecoveryContext, 'segment' | 'dead'>): void {
+  const key = `${segment.id} ${dead.token}`;
+  for (const side of held.get(key) ?? []) side.abandon();
+  held.delete(key);
 }
 
 /**
@@ -102,11 +122,14 @@ export class PlacedStructure<Kind extends string> {
   /** Makes the side that this thread has at word `index`: it gives it back by calling the argument of `make`. */
   hold<Taken extends Side>(index: number, make: (onRelease: () => void) => Taken): Taken {
     const { token } = this.segment.thread;
+    const key = `${this.segment.id} ${token}`;
     const side: Taken = make(() => {
       this.#sides.delete(side);
+      held.get(key)?.delete(side);
       releaseSide(this.words, index, token, this.segment.platform.atomics);
     });
     this.#sides.add(side);
+    held.set(key, (held.get(key) ?? new Set()).add(side));
     return side;
   }
 

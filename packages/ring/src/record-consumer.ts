@@ -192,9 +192,14 @@ export abstract class RecordConsumer {
   /** Gives the side back, so that another thread can take it, and the space of the record read last. A read that waits fails. */
   release(): void {
     if (this.#state === RELEASED) return;
-    this.#state = RELEASED;
     this.giveBack();
     this.leave();
+    this.abandon();
+  }
+
+  /** Lets go of a side that is this thread's no more, and touches nothing of it. A read that waits fails. */
+  abandon(): void {
+    this.#state = RELEASED;
     this.#waiting?.wake(this.#words, this.platform);
   }
 

@@ -263,8 +263,13 @@ export abstract class RecordProducer {
   release(): void {
     if (this.#state === RELEASED) return;
     if (this.#state === CLAIMED) this.drop(this.#at);
-    this.#state = RELEASED;
     this.leave();
+    this.abandon();
+  }
+
+  /** Lets go of a side that is this thread's no more, and touches nothing of it. Writes that wait fail. */
+  abandon(): void {
+    this.#state = RELEASED;
     this.#queue.wake();
   }
 

@@ -1,5 +1,6 @@
 import { HeddleError, type Platform, realPlatform, Segment } from '@heddle/memory';
 import { describe, expect, test } from 'vitest';
+import { MpscRing } from './mpsc-ring.js';
 import { footprintOf, HEADER_BYTES, PADDING } from './record.layout.js';
 import type { RingRecord } from './ring-record.js';
 import { closeSpsc, recoverSpsc } from './spsc-close.js';
@@ -7,6 +8,7 @@ import { SpscConsumer } from './spsc-consumer.js';
 import { SpscProducer } from './spsc-producer.js';
 import { SpscRing } from './spsc-ring.js';
 import { spscRingLayout } from './spsc-ring.layout.js';
+import { SpscStream } from './spsc-stream.js';
 
 const { tail, head, begun } = spscRingLayout.offsets;
 
@@ -39,6 +41,31 @@ function withSegment<Result>(body: (segment: Segment) => Result): Result {
     finish();
     throw error;
   }
+}
+
+/** Sides of all kinds that a thread is in the middle of using: what they may not do any more, and what waits. */
+function holdSides(segment: Segment) {
+  const rings = [SpscRing, MpscRing].map((Ring) =>
+    Ring.create(segment, { name: Ring.name, capacityBytes: 64 }),
+  );
+  const producers = rings.map((ring) => ring.producer());
+  const consumers = rings.map((ring) => ring.consumer());
+  const stream = SpscStream.create(segment, { name: 's', capacityBytes: 16 });
+  const [writer, reader] = [stream.writer(), stream.reader()];
+  const waiting: Promise<unknown>[] = [...consumers.map((consumer) => consumer.readAsync())];
+  waiting.push(reader.readAsync(new Uint8Array(1)));
+  for (const producer of producers) producer.tryClaim(8, 1);
+  for (const each of waiting) each.catch(() => {});
+  const sides = [
+    ...producers.map((producer) => () => producer.tryWriteWords(1)),
+    ...consumers.map((consumer) => () => consumer.tryRead()),
+    () => writer.tryWrite(new Uint8Array(1)),
+    () => reader.tryRead(new Uint8Array(1)),
+  ];
+  const release = () => {
+    for (const side of [...producers, ...consumers, writer, reader]) side.release();
+  };
+  return { words: new Uint8Array(segment.buffer), sides, waiting, release };
 }
 
 /** Bytes that tell records of the same length apart. */
@@ -666,6 +693,17 @@ describe('sides', () => {
       expect(next.tryRead()).toBeUndefined();
       expect(ring.takeOver().skippedRecords).toBe(0);
     }
+  });
+
+  test('of a thread that detaches touch nothing of the next holder, and what waits fails', async () => {
+    const segment = Segment.create({ byteLength: 2 ** 20 });
+    const { words, sides, waiting, release } = holdSides(segment);
+    segment.detach();
+    const before = words.slice();
+    for (const use of sides) expect(codeOf(use)).toBe('ERR_HEDDLE_RING_ROLE');
+    release();
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'ERR_HEDDLE_RING_ROLE' });
+    expect(Buffer.compare(words.slice(), before)).toBe(0);
   });
 
   test('disposing twice detaches once: other handles of the thread go on', () =>

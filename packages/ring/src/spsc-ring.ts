@@ -1,5 +1,5 @@
 import { type Platform, registerKind, type Segment } from '@heddle/memory';
-import { PlacedStructure, type RingHandle } from './placed-structure.js';
+import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES, MAX_RECORD_BYTES } from './record.layout.js';
 import { assertMaxRecordBytes } from './ring-errors.js';
@@ -168,6 +168,7 @@ registerKind({
   layout: spscRingLayout,
   module: import.meta.url,
   recover({ segment, info, dead }) {
+    abandonSides({ segment, dead });
     recoverSpsc(segment.wordsAt(info.byteOffset, info.byteLength), dead.token, segment.platform.atomics);
   },
 });

@@ -1,5 +1,5 @@
 import { type Platform, registerKind, type Segment } from '@heddle/memory';
-import { PlacedStructure, type RingHandle } from './placed-structure.js';
+import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { closeSpsc, isClosedSpsc, recoverSpsc } from './spsc-close.js';
 import { spscRingLayout, spscStreamLayout } from './spsc-ring.layout.js';
@@ -143,6 +143,7 @@ registerKind({
   layout: spscStreamLayout,
   module: import.meta.url,
   recover({ segment, info, dead }) {
+    abandonSides({ segment, dead });
     recoverSpsc(segment.wordsAt(info.byteOffset, info.byteLength), dead.token, segment.platform.atomics);
   },
 });

@@ -102,8 +102,13 @@ export class StreamWriter {
   /** Gives the side back, so that another thread can take it. A write that waits fails. */
   release(): void {
     if (this.#released) return;
-    this.#released = true;
     this.#onRelease();
+    this.abandon();
+  }
+
+  /** Lets go of a side that is this thread's no more, and touches nothing of it. A write that waits fails. */
+  abandon(): void {
+    this.#released = true;
     this.#waiting?.wake(this.#words, this.#platform);
   }
 
