@@ -162,15 +162,16 @@ describe('in a segment', () => {
     expect(await Promise.all(putting)).toEqual([true, true]);
   });
 
-  test('a thread that has detached puts nothing in: its id may be that of another', async () => {
-    const queue = MpmcQueue.create(segment, { name: 'q', capacity: 2 });
-    queue.put(1);
-    queue.put(2);
-    const putting = queue.putAsync(3);
+  test('a thread that has detached puts and takes nothing, and what waits fails: its id may be that of another', async () => {
+    const full = MpmcQueue.create(segment, { name: 'full', capacity: 2 });
+    const empty = MpmcQueue.create(segment, { name: 'empty' });
+    full.put(1);
+    full.put(2);
+    const waiting = [full.putAsync(3), empty.takeAsync()];
     segment.detach();
-    expect(codeOf(() => queue.tryPut(3))).toBe('ERR_HEDDLE_DETACHED');
-    expect(queue.tryTake()).toBe(1);
-    await expect(putting).rejects.toMatchObject({ code: 'ERR_HEDDLE_DETACHED' });
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'ERR_HEDDLE_DETACHED' });
+    expect(codeOf(() => empty.tryPut(3))).toBe('ERR_HEDDLE_DETACHED');
+    expect(codeOf(() => full.tryTake())).toBe('ERR_HEDDLE_DETACHED');
   });
 
   test('TR-11: closed, what is in is taken, then everything fails', async () => {

@@ -121,14 +121,14 @@ export class MpmcQueue {
    */
   tryPut(value: number): boolean {
     assertInt32(value, 'A number of a queue');
-    return this.#put(value);
+    return this.#attachedCells().put(value);
   }
 
   /** Puts a number in, blocking while there is no room. Returns false when the time is up. @throws as `tryPut`. */
   put(value: number, options: WaitOptions = {}): boolean {
     assertInt32(value, 'A number of a queue');
     const deadline = beginBlocking(this.#platform, options);
-    if (this.#put(value)) return true;
+    if (this.#attachedCells().put(value)) return true;
     return blockUntil(this.#putting(value), this.#placed.words, this.#platform, deadline, options.spins);
   }
 
@@ -141,10 +141,11 @@ export class MpmcQueue {
   /**
    * Takes the next number out, undefined where there is none.
    *
-   * @throws HeddleError `ERR_HEDDLE_CLOSED` where the queue is closed and everything taken.
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where the queue is closed and everything taken, `ERR_HEDDLE_DETACHED` where
+   *   this thread has detached from the segment.
    */
   tryTake(): number | undefined {
-    return this.#cells.take();
+    return this.#attachedCells().take();
   }
 
   /** Takes the next number out, blocking while there is none. Undefined when the time is up. @throws as `tryTake`. */
@@ -152,7 +153,7 @@ export class MpmcQueue {
   take(options?: WaitOptions): number | undefined;
   take(options: WaitOptions = {}): number | undefined {
     const deadline = beginBlocking(this.#platform, options);
-    const first = this.#cells.take();
+    const first = this.#attachedCells().take();
     if (first !== undefined) return first;
     const { steps, taken } = this.#taking();
     blockUntil(steps, this.#placed.words, this.#platform, deadline, options.spins);
@@ -186,21 +187,21 @@ export class MpmcQueue {
     this.#placed.leave();
   }
 
-  /** Its cell is marked with this thread's id, which may be another's once it has left the segment. */
-  #put(value: number): boolean {
+  /** Putting marks a cell with this thread's id, which may be another's once it has left the segment. */
+  #attachedCells(): MpmcCells {
     this.#placed.segment.assertAttached();
-    return this.#cells.put(value);
+    return this.#cells;
   }
 
   #putting(value: number): GateSteps {
-    return new GateSteps(this.#cells.room, () => this.#put(value));
+    return new GateSteps(this.#cells.room, () => this.#attachedCells().put(value));
   }
 
   /** Steps that take a number, and the number. */
   #taking(): { readonly steps: GateSteps; readonly taken: () => number | undefined } {
     let taken: number | undefined;
     const attempt = () => {
-      taken = this.#cells.take();
+      taken = this.#attachedCells().take();
       return taken !== undefined;
     };
     return { steps: new GateSteps(this.#cells.items, attempt), taken: () => taken };
