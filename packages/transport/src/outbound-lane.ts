@@ -8,7 +8,7 @@ import { LaneWriter } from './lane-writer.js';
 import { MessageWriter } from './message-writer.js';
 import { SendQueue } from './send-queue.js';
 import { THREAD_MODES } from './thread-mode.js';
-import { closedError, waitsForItself } from './transport-errors.js';
+import { closedError, WORKER_GONE, waitsForItself } from './transport-errors.js';
 
 /**
  * The lane from a worker, as this thread uses it, to another worker: shared by all its endpoints that lead there.
@@ -51,14 +51,14 @@ export class OutboundLane {
     const row = memory.row(to.row);
     const what = `The worker in row ${to.row} of generation ${to.generation}`;
     if (memory.closed) throw closedError('The context');
-    if (!row.isOpen(to.generation)) throw closedError(what, { ...to });
+    if (!row.isOpen(to.generation)) throw closedError(what, { ...to }, WORKER_GONE);
     const lane = claimLane(memory);
     lane.life.open(to, from);
     const outbound = new OutboundLane(memory, lane, to);
     // Whoever shuts the row looks for open lanes afterwards: it saw this one, or is seen here.
     if (memory.closed || !row.isOpen(to.generation)) {
       outbound.#abandon();
-      throw closedError(what, { ...to });
+      throw closedError(what, { ...to }, WORKER_GONE);
     }
     row.callAttention();
     return outbound;
@@ -127,10 +127,8 @@ export class OutboundLane {
 
   /** @throws HeddleError `ERR_HEDDLE_CLOSED`. */
   throwClosed(): never {
-    throw closedError(`The way to the worker in row ${this.to.row}`, {
-      ...this.to,
-      ...(this.leftOver ?? {}),
-    });
+    const what = `The way to the worker in row ${this.to.row}`;
+    throw closedError(what, { ...this.to, ...(this.leftOver ?? {}) }, WORKER_GONE);
   }
 
   #end(): LeftOver | undefined {

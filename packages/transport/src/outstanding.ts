@@ -81,5 +81,5 @@ function isDone({ lane, position, pool, descriptor }: Asked): boolean {
 }
 
 function notKnown(): HeddleError {
-  return closedError('The way to the receiver, before it was known to be done with a message,');
+  return closedError('The way to the receiver', {}, 'whether it was done with the message is not known');
 }

@@ -2,9 +2,17 @@ import { HeddleError } from '@heddle/memory';
 import type { WorkerPlace } from './lane-life.js';
 import type { ThreadMode } from './thread-mode.js';
 
-export function closedError(what: string, facts: Readonly<Record<string, unknown>> = {}): HeddleError {
-  return new HeddleError('ERR_HEDDLE_CLOSED', `${what} is closed`, { what, ...facts });
+export function closedError(
+  what: string,
+  facts: Readonly<Record<string, unknown>> = {},
+  advice = '',
+): HeddleError {
+  const rest = advice === '' ? '' : `: ${advice}`;
+  return new HeddleError('ERR_HEDDLE_CLOSED', `${what} is closed${rest}`, { what, ...facts });
 }
+
+/** What an address or an endpoint leads to is gone. */
+export const WORKER_GONE = 'somebody closed it, or its thread ended; connect to a worker that lives';
 
 export function tooLarge(what: string, byteLength: number, most: number, hint: string): HeddleError {
   return new HeddleError(

@@ -5,7 +5,7 @@ import { doAll } from './do-all.js';
 import { assertIdle } from './idle.js';
 import type { WorkerPlace } from './lane-life.js';
 import { THREAD_MODES } from './thread-mode.js';
-import { closedError } from './transport-errors.js';
+import { closedError, WORKER_GONE } from './transport-errors.js';
 import { TransportWorker } from './transport-worker.js';
 import type { OpenOptions, WorkerOptions } from './worker-options.js';
 
@@ -63,7 +63,7 @@ export class WorkerTable {
     const { row: index, generation } = address;
     const row = this.#memory.row(index);
     if (!row.isOpen(generation)) {
-      throw closedError(`The worker in row ${index} of generation ${generation}`);
+      throw closedError(`The worker in row ${index} of generation ${generation}`, {}, WORKER_GONE);
     }
     for (const worker of this.#workers) if (worker.isAt(address)) return worker;
     const { owner } = row;
