@@ -187,7 +187,10 @@ describe.each(VARIANTS)('Mpool of %o', (variant) => {
     it('hand a descriptor over once', () => {
       const pool = poolOf();
       const descriptor = pool.get();
-      expect(failure(() => pool.adopt(descriptor)).code).toBe('ERR_HEDDLE_NOT_HOLDER');
+      expect(failure(() => pool.adopt(descriptor))).toMatchObject({
+        code: 'ERR_HEDDLE_NOT_HOLDER',
+        message: expect.stringMatching(/is held by thread \d+\. That thread has to detach it/),
+      });
       pool.detach(descriptor);
       expect(pool.audit().holders[0]).toMatchObject({ state: 'detached', threadId: segment.thread.id });
       expect(failure(() => pool.detach(descriptor)).code).toBe('ERR_HEDDLE_NOT_HOLDER');

@@ -2,6 +2,13 @@ import { HeddleError } from '@heddle/memory';
 import { generationOfLease, idOfLease, isOut, stateNameOf } from './lease.js';
 import type { PoolWords } from './pool-words.js';
 
+/** What has to happen to a slot in this state before another thread can have it. */
+const next: Readonly<Record<string, string>> = {
+  held: 'That thread has to detach it before another one adopts it',
+  detached: 'Adopt it first',
+  sent: 'No other thread can adopt it',
+};
+
 /**
  * The error for a descriptor that cannot be used: made up, or stale. Looks at the slot as it is now.
  *
@@ -36,7 +43,7 @@ export function refusal(
   if ((hasPut && generation === current) || (!isOut(lease) && current === format.next(generation))) {
     return new HeddleError(
       'ERR_HEDDLE_STALE_DESCRIPTOR',
-      `${start}slot ${slot} was put already. Put each descriptor once, and use it no more`,
+      `${start}slot ${slot} was put already, or came back when the thread that held it ended. Put each descriptor once, and use it no more`,
       more,
     );
   }
@@ -48,10 +55,11 @@ export function refusal(
         more,
       );
     }
-    return new HeddleError('ERR_HEDDLE_NOT_HOLDER', `${start}slot ${slot} is ${state} by thread ${holder}`, {
-      ...more,
-      holder,
-    });
+    return new HeddleError(
+      'ERR_HEDDLE_NOT_HOLDER',
+      `${start}slot ${slot} is ${state} ${state === 'sent' ? 'to' : 'by'} thread ${holder}. ${next[state] ?? ''}`,
+      { ...more, holder },
+    );
   }
   return new HeddleError(
     'ERR_HEDDLE_STALE_DESCRIPTOR',
