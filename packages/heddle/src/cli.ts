@@ -86,6 +86,7 @@ const program = new Command('heddle')
 
 program
   .command('demo')
+  .showHelpAfterError('(heddle demo --help says more)')
   .description(
     'take real files through worker threads without copies, verify the result, compare with postMessage',
   )

@@ -25,7 +25,7 @@ export function refusal(
   const { format, me } = pool;
   const slots = pool.slotCount();
   const facts = { pool: poolName, descriptor: value, thread: me.id };
-  const start = `Thread ${me.id} cannot ${verb} ${String(value)} of pool "${poolName}": `;
+  const start = `Thread ${me.id} cannot ${verb} ${typeof value === 'string' ? JSON.stringify(value) : String(value)} of pool "${poolName}": `;
   if (!format.isDescriptor(value) || format.slotOf(value) >= slots) {
     return new HeddleError(
       'ERR_HEDDLE_BAD_DESCRIPTOR',
