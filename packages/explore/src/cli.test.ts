@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -58,6 +59,17 @@ describe('heddle-explore', () => {
     const none = await explore('models/*.explore.js', 'nothing of this name', 'nor of this');
     expect(none.code).toBe(2);
     expect(none.stderr).toMatch(/fits nothing of this name or nor of this: --list shows them/);
+  });
+
+  it('ends in silence where nobody reads on', async () => {
+    const child = spawn(process.execPath, [cli, 'models/*.explore.js', 'cache hit'], { cwd: folder });
+    child.stdout.destroy();
+    let said = '';
+    child.stderr.on('data', (text) => {
+      said += text;
+    });
+    await once(child, 'close');
+    expect(said).toBe('');
   });
 
   it('replays one schedule', async () => {

@@ -115,6 +115,11 @@ async function replayOne(
   return agrees ? 0 : 1;
 }
 
+// Whoever reads may stop early, as `head` does. Then there is nobody left to tell.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 try {
   process.exitCode = await main();
 } catch (error) {
