@@ -44,6 +44,13 @@ describe('create', () => {
     expect(segment.space.usage()).toMatchObject({ used: 0, ranges: 0 });
   });
 
+  test('is named in JSON, and not written out', () => {
+    const segment = make();
+    expect(JSON.parse(JSON.stringify({ segment }))).toEqual({
+      segment: { id: segment.id, byteLength: BYTES },
+    });
+  });
+
   test('rounds up to whole lines', () => {
     expect(make({ byteLength: BYTES + 1 }).byteLength).toBe(BYTES + 128);
   });

@@ -409,6 +409,11 @@ export class Segment {
     return this.#membership.link.lifeline();
   }
 
+  /** What goes into a log as JSON: not the memory, word by word, in which a logger would spend minutes. */
+  toJSON(): Pick<Segment, 'id' | 'byteLength'> {
+    return { id: this.id, byteLength: this.byteLength };
+  }
+
   /**
    * Takes this thread out. What it still holds is recovered as after a death. Each `create` or `attach` of this
    * thread needs one; the last one counts.

@@ -183,6 +183,14 @@ describe.each(VARIANTS)('Mpool of %o', (variant) => {
     );
   });
 
+  it('is named in JSON, and not written out', () => {
+    const pool = poolOf();
+    expect(JSON.parse(JSON.stringify(pool))).toEqual({
+      name: pool.name,
+      segment: { id: segment.id, byteLength: segment.byteLength },
+    });
+  });
+
   describe('detach and adopt', () => {
     it('hand a descriptor over once', () => {
       const pool = poolOf();

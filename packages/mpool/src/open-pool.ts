@@ -46,6 +46,11 @@ export abstract class OpenPool {
     this.name = info.name;
   }
 
+  /** What goes into a log as JSON: not the words of the pool. */
+  toJSON(): Pick<OpenPool, 'name' | 'segment'> {
+    return { name: this.name, segment: this.segment };
+  }
+
   /** The memory of an element that is out. */
   abstract bytes(descriptor: number): Uint8Array<SharedArrayBuffer>;
 
