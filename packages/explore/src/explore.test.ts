@@ -34,6 +34,8 @@ describe('bad declarations are refused before anything runs', () => {
     ['a clock that goes back', { clockJumps: [-1] }, 'forward'],
     ['no random number', { randoms: [] }, '"randoms"'],
     ['too many threads', { threads: new Array(25).fill(() => {}) }, 'more than 24'],
+    ['a strategy that there is not', { search: { strategy: 'dfs' as never } }, 'exhaustive, random, pct'],
+    ['an expectation that is none', { expect: 'fail' as never }, '"expect"'],
     ['a search bound that is no number', { search: { maxStates: Number.NaN } }, 'search.maxStates'],
   ])('%s', (_what, rest, problem) => {
     expect(() => explore(model({ threads: [() => {}], ...rest }))).toThrow(problem);
@@ -119,7 +121,23 @@ describe('code that cannot be explored is reported with the step, not judged', (
   });
 
   it('returns a promise', () => {
-    expect(failureOf({ threads: [async () => {}] })?.kind).toBe('unsupported');
+    const late = async ({ words, atomics }: SimulatedThread) => {
+      atomics.load(words, 0);
+      await undefined;
+      atomics.load(words, 0);
+    };
+    for (const body of [async () => {}, late]) {
+      const failure = failureOf({ threads: [body] });
+      expect(failure).toMatchObject({
+        kind: 'unsupported',
+        reason: expect.stringMatching(/promise.+thread\.drive/),
+      });
+    }
+  });
+
+  it('uses the Atomics of the engine', () => {
+    const failure = failureOf({ threads: [({ words }) => Atomics.load(words, 0)] });
+    expect(failure).toMatchObject({ kind: 'exception', reason: expect.stringContaining('thread.atomics') });
   });
 
   it('waits asynchronously where only a machine can', () => {

@@ -350,5 +350,9 @@ export class Machine {
 }
 
 function describeError(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // What engines say of a simulated view that is given to the real Atomics.
+  const real = error instanceof TypeError && /integer (?:shared )?typed ?array/i.test(error.message);
+  const advice = real ? ' (pass the code thread.atomics, not the global one)' : '';
+  return `${error.name}: ${error.message}${advice}`;
 }

@@ -152,6 +152,14 @@ export function defineModel(model: Model): Model {
   }
   if (model.randoms?.length === 0) throw new RangeError(say('"randoms" needs a value to answer with'));
   if (model.clockJumps?.some((jump) => !(jump > 0))) throw new RangeError(say('a clock jumps forward only'));
+  const { strategy = 'exhaustive' } = model.search ?? {};
+  if (!STRATEGIES.includes(strategy)) {
+    throw new RangeError(say(`"search.strategy" is one of ${STRATEGIES.join(', ')}, not ${strategy}`));
+  }
+  const { expect = 'pass' } = model;
+  if (expect !== 'pass' && expect?.fail === undefined) {
+    throw new TypeError(say(`"expect" is 'pass' or { fail: kind }, not ${JSON.stringify(expect)}`));
+  }
   for (const [key, value] of Object.entries(model.search ?? {})) {
     if (key !== 'strategy' && key !== 'seed' && !(Number(value) >= 0)) {
       throw new RangeError(say(`"search.${key}" is a number from 0, not ${value}`));
@@ -161,6 +169,8 @@ export function defineModel(model: Model): Model {
   if (slots > MAX_THREADS) throw new RangeError(say(`needs ${slots} threads, more than ${MAX_THREADS}`));
   return model;
 }
+
+const STRATEGIES = ['exhaustive', 'random', 'pct'];
 
 /** Most threads of a model, recovering ones included. */
 const MAX_THREADS = 24;

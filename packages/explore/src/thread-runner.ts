@@ -150,14 +150,20 @@ export class ThreadRunner implements Performer {
     }
     node.calls = calls;
     if (!returned || node.outcome !== null) return undefined;
-    if (this.#suspended) {
+    if (value instanceof Promise) {
+      // It rejects with the suspension, or goes on when nobody looks.
+      value.catch(() => {});
+      this.#break(
+        node,
+        'unsupported',
+        'returned a promise: a simulated thread is synchronous. Write what waits as a step machine, for thread.drive',
+      );
+    } else if (this.#suspended) {
       this.#break(
         node,
         'swallowed',
         `caught the suspension at ${this.#describe(node.operation)} and returned`,
       );
-    } else if (value instanceof Promise) {
-      this.#break(node, 'unsupported', 'returned a promise: a simulated thread is synchronous');
     } else if (this.#position < node.depth) {
       const missing = this.#path[this.#position]!.operation;
       this.#break(
