@@ -25,7 +25,9 @@ export interface Kind {
    *
    * Runs on one thread at a time for a dead thread, at the same time as every survivor; may be cut short by the
    * death of the thread it runs on and is then run again from the start. So each of its steps can be repeated.
-   * It neither blocks nor throws.
+   * It neither blocks nor throws, but `ERR_HEDDLE_STALLED` where some thread has the structure and does not move for a
+   * few milliseconds: that one may be dead as well, and only this thread's event loop able to notice. Then it is run
+   * again later.
    */
   recover(context: RecoveryContext): void;
 }

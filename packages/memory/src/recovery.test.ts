@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Directory } from './directory.js';
+import { HeddleError } from './errors.js';
 import { Recovery, type RecoveryStep } from './recovery.js';
 import { Space } from './space.js';
 import { ThreadTable } from './thread-table.js';
@@ -33,7 +34,7 @@ describe('recovering', () => {
     const pool = vi.fn();
     table.markDead(100);
     const report = recoveryWith({ mutex, pool }).run(tokens[1]!);
-    expect(report).toEqual({ recovered: [100], unknownKinds: [], othersMayContinue: false });
+    expect(report).toEqual({ recovered: [100], unknownKinds: [], othersMayContinue: false, stalled: false });
     const dead = { id: 1, token: tokens[0] };
     expect([...mutex.mock.calls, ...pool.mock.calls]).toHaveLength(3);
     for (const info of infos) {
@@ -75,7 +76,7 @@ describe('recovering', () => {
     const recovery = recoveryWith({ mutex: () => inner.push(recovery.run(tokens[1]!)) });
     table.markDead(100);
     expect(recovery.run(tokens[1]!).recovered).toEqual([100]);
-    expect(inner).toEqual([{ recovered: [], unknownKinds: [], othersMayContinue: true }]);
+    expect(inner).toEqual([{ recovered: [], unknownKinds: [], othersMayContinue: true, stalled: false }]);
   });
 
   test('frees the row of a thread that died in its claim', () => {
@@ -126,11 +127,33 @@ describe('kinds that are not known here', () => {
       recovered: [],
       unknownKinds: ['ring'],
       othersMayContinue: false,
+      stalled: false,
     });
   });
 });
 
 describe('a step that throws', () => {
+  test.each(['ERR_HEDDLE_STALLED', 'ERR_HEDDLE_MUST_NOT_BLOCK'] as const)(
+    '%s leaves its row for later, with everything else recovered, and is no failure',
+    (code) => {
+      const { table, tokens, add, recoveryWith } = makeParts();
+      for (const kind of ['held', 'mutex']) add(kind);
+      const mutex = vi.fn();
+      let isHeld = true;
+      const held: RecoveryStep = () => {
+        if (isHeld) throw new HeddleError(code, 'somebody has it');
+      };
+      table.markDead(100);
+      const recovery = recoveryWith({ held, mutex });
+      expect(recovery.run(tokens[1]!)).toMatchObject({ recovered: [], stalled: true });
+      expect(mutex).toHaveBeenCalledTimes(1);
+      expect(table.info(1)).toMatchObject({ phase: 'dead' });
+      isHeld = false;
+      expect(recovery.run(tokens[1]!)).toMatchObject({ recovered: [100], stalled: false });
+      expect(table.info(1)).toBeUndefined();
+    },
+  );
+
   test('leaves its row dead and free for others, with everything else recovered', () => {
     const { table, tokens, add, recoveryWith } = makeParts();
     for (const kind of ['bad', 'mutex']) add(kind);

@@ -1,4 +1,5 @@
 import type { Directory, StructureInfo } from './directory.js';
+import { HeddleError } from './errors.js';
 import { idOf, type ThreadTable } from './thread-table.js';
 
 /** A thread that is gone, as owner words name it. */
@@ -20,6 +21,11 @@ export interface RecoveryReport {
    * the hands of a thread that may not know every kind.
    */
   readonly othersMayContinue: boolean;
+  /**
+   * Whether a row was left because some thread has a structure and does not move: it may be dead, and nobody has noticed
+   * yet. Try again soon.
+   */
+  readonly stalled: boolean;
 }
 
 /**
@@ -46,13 +52,15 @@ export class Recovery {
   /**
    * Recovers every dead row that nobody else is recovering.
    *
-   * @throws what the step of a structure threw, after everything else is done; the row stays dead.
+   * @throws what the step of a structure threw, after everything else is done; the row stays dead. Not where it was
+   *   `ERR_HEDDLE_STALLED` or `ERR_HEDDLE_MUST_NOT_BLOCK`: that is left for later.
    */
   run(byToken: number): RecoveryReport {
     const recovered: number[] = [];
     const unknownKinds = new Set<string>();
     const failures: unknown[] = [];
     let othersMayContinue = false;
+    let stalled = false;
     let again = true;
     while (again) {
       again = false;
@@ -63,7 +71,10 @@ export class Recovery {
         if (typeof claim === 'string') continue;
         const before = this.#table.scannedSlots(id);
         const scan = this.#scan(id);
-        failures.push(...scan.failures);
+        for (const failure of scan.failures) {
+          if (isStall(failure)) stalled = true;
+          else failures.push(failure);
+        }
         if (scan.complete) {
           this.#directory.settle(id);
           this.#table.finishRecovery(id, claim, byToken);
@@ -77,7 +88,7 @@ export class Recovery {
       }
     }
     if (failures.length > 0) throw failures[0];
-    return { recovered, unknownKinds: [...unknownKinds], othersMayContinue };
+    return { recovered, unknownKinds: [...unknownKinds], othersMayContinue, stalled };
   }
 
   /**
@@ -114,4 +125,10 @@ export class Recovery {
     }
     return { complete, unknownKinds, failures };
   }
+}
+
+/** Whether it was only that some thread had the structure for too long. */
+function isStall(error: unknown): boolean {
+  const code = error instanceof HeddleError ? error.code : undefined;
+  return code === 'ERR_HEDDLE_STALLED' || code === 'ERR_HEDDLE_MUST_NOT_BLOCK';
 }

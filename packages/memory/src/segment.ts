@@ -14,6 +14,9 @@ import { type ThreadInfo, ThreadTable, threadsFull } from './thread-table.js';
 
 const { janitor, deaths } = segmentLayout.offsets;
 
+/** Milliseconds after which a recovery that had to wait for another thread is tried again. */
+const RECOVER_AGAIN_MS = 50;
+
 /** Reserved unless told otherwise: 64 MiB, of which only what is touched takes memory. */
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
 
@@ -113,6 +116,7 @@ export class Segment {
   readonly #recovery: Recovery;
   readonly #membership: Membership;
   #uses = 1;
+  #recoversLater = false;
 
   private constructor(buffer: SharedArrayBuffer, platform: Platform, joining: Joining) {
     this.buffer = buffer;
@@ -361,7 +365,8 @@ export class Segment {
   }
 
   /**
-   * Recovers every dead thread that nobody else is recovering. Anyone may call it at any time.
+   * Recovers every dead thread that nobody else is recovering. Anyone may call it at any time. Where some thread has a
+   * structure and does not move, it is tried again from this thread's event loop.
    *
    * @throws what the `recover` of a structure threw; its row stays dead then, others are recovered.
    */
@@ -371,7 +376,15 @@ export class Segment {
   }
 
   #recover(): RecoveryReport {
-    return this.#recovery.run(this.#membership.token);
+    const report = this.#recovery.run(this.#membership.token);
+    if (report.stalled && !this.#recoversLater) {
+      this.#recoversLater = true;
+      this.platform.schedule(() => {
+        this.#recoversLater = false;
+        if (this.attached) this.#recover();
+      }, RECOVER_AGAIN_MS);
+    }
+    return report;
   }
 
   /** A number that changes after every death that is noticed, once or more; wraps at 2^32. */

@@ -17,6 +17,28 @@ export const PATIENCE: Patience = { spins: 100, sleepMs: 3000 };
 
 /** Sleeps in a row after which a latch that did not move is given up. */
 const MOST_SLEEPS = 10;
+/** The same for who recovers a dead thread: one, of so many milliseconds. */
+const HURRIED_SLEEP_MS = 20;
+
+let hurried = false;
+
+/**
+ * Does something in which this thread gives a latch up after some milliseconds, with `ERR_HEDDLE_STALLED`: recovery. Its
+ * holder may have died, and it may be this thread's event loop that has to notice.
+ */
+export function inHurry<Result>(action: () => Result): Result {
+  const before = hurried;
+  hurried = true;
+  try {
+    return action();
+  } finally {
+    hurried = before;
+  }
+}
+
+export function isInHurry(): boolean {
+  return hurried;
+}
 /** How often a thread that must not park looks before it gives up: some milliseconds. */
 const SPINS_WITHOUT_PARKING = 100_000;
 
@@ -118,8 +140,9 @@ export class Latch implements Guard {
         word = before === word ? word | CONTENDED : before;
       } else if (this.#isAlive(word & TOKEN_MASK)) {
         assertMayBlock(this.#platform);
-        if (sleeps === MOST_SLEEPS) throw stalled(word & TOKEN_MASK);
-        const slept = atomics.wait(this.#words, this.#index, word, this.#patience.sleepMs);
+        if (sleeps === (hurried ? 1 : MOST_SLEEPS)) throw stalled(word & TOKEN_MASK);
+        const sleepMs = hurried ? HURRIED_SLEEP_MS : this.#patience.sleepMs;
+        const slept = atomics.wait(this.#words, this.#index, word, sleepMs);
         // Whoever lets go of a contended latch wakes somebody: so it did not move in a sleep that lasted to its end.
         sleeps = slept === 'timed-out' ? sleeps + 1 : 0;
         // Others may sleep still: whoever has slept holds the latch as contended.
@@ -166,11 +189,12 @@ export function isWithoutLatch(error: unknown): boolean {
   );
 }
 
-function stalled(token: number): HeddleError {
+/** @param token of the thread that has what is waited for, 0 where that is not known. */
+export function stalled(token = 0): HeddleError {
   const holder = idOf(token);
   return new HeddleError(
     'ERR_HEDDLE_STALLED',
-    `Thread ${holder} has a latch and did not move for 30 seconds. If it is stopped, let it go on; if it is dead, nobody has noticed: watch workers or have a janitor, or call segment.declareDead with its number from segment.threads()`,
+    `Thread ${holder || 'unknown'} has a latch and did not move for ${hurried ? 'a while' : '30 seconds'}. If it is stopped, let it go on; if it is dead, nobody has noticed: watch workers or have a janitor, or call segment.declareDead with its number from segment.threads()`,
     { holder, token },
   );
 }

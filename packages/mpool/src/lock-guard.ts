@@ -1,6 +1,7 @@
 import { createLock, type Lock, type LockKind, type LockOutcome } from '@heddle/lock';
 import { assertMayBlock, type Platform } from '@heddle/memory';
 import type { Guard } from './guard.js';
+import { isInHurry, stalled } from './latch.js';
 
 /** How often a thread that must not block tries before it gives up: some milliseconds. */
 const TRIES_WITHOUT_BLOCKING = 100_000;
@@ -18,7 +19,7 @@ export class LockGuard implements Guard {
 
   /** @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, after some milliseconds. */
   acquire(repair: () => void): void {
-    const outcome = this.#platform.canBlock() ? this.#lock.lock() : this.#tryOften();
+    const outcome = this.#platform.canBlock() && !isInHurry() ? this.#lock.lock() : this.#tryOften();
     if (outcome !== 'owner-died') return;
     repair();
     this.#lock.markConsistent();
@@ -30,6 +31,7 @@ export class LockGuard implements Guard {
       if (outcome !== null) return outcome;
       this.#platform.pause();
     }
+    if (isInHurry()) throw stalled();
     assertMayBlock(this.#platform);
     return this.#lock.lock();
   }

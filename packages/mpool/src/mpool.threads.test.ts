@@ -2,7 +2,9 @@ import { Worker } from 'node:worker_threads';
 import { Segment } from '@heddle/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Mpool } from './mpool.js';
+import { mpoolLayout, shardLayout } from './mpool.layout.js';
 import type { Answer, Task } from './mpool.test-worker.js';
+import { POLICIES } from './policy.js';
 import { LOCKS, type MpoolOptions } from './pool-options.js';
 
 const long = process.env['HEDDLE_STRESS'] === 'long';
@@ -246,6 +248,25 @@ function conformance(variant: Variant, brief: boolean): void {
     expect(pool.audit().holders.map((holding) => holding.descriptor)).toEqual(descriptors);
   });
 
+  it('recovers a thread later where another one, whose death nobody has noticed, died in the list', async () => {
+    const pool = poolOf(8);
+    const [first, second] = [helperOf(pool), helperOf(pool)];
+    const { threadId } = await first.ask({ do: 'get', count: 3 });
+    const { token } = await second.ask({ do: 'flush' });
+    const info = segment.directory.find('blocks')!;
+    const words = segment.wordsAt(info.byteOffset, info.byteLength);
+    const guard = guardWordOf(words);
+    // As if it had been terminated in there; only a turn of this thread's event loop tells.
+    if (guard !== undefined) Atomics.store(words, guard, token);
+    // Its exit is seen here, and would wait for the other one.
+    await first.worker.terminate();
+    const dead = segment.threads().filter(({ phase }) => phase === 'dead');
+    expect(dead.map(({ id }) => id)).toEqual(guard === undefined ? [] : [threadId]);
+    expect(segment.recover().stalled).toBe(guard !== undefined);
+    await second.end('terminate');
+    expect(pool.audit()).toMatchObject({ outstanding: 0, recovered: 3, consistent: true });
+  });
+
   it('wakes a getter that blocks, by the death of a holder', async () => {
     const pool = poolOf(1);
     const [getter, holder] = [helperOf(pool), helperOf(pool)];
@@ -412,6 +433,13 @@ it('a pool of policy serialized refuses to a third thread what was sent to a sec
   segment.detach();
 });
 
+/** The latch of the first list; undefined where another lock guards it. */
+function guardWordOf(words: Int32Array): number | undefined {
+  const { policy, lockWords } = mpoolLayout.offsets;
+  if (POLICIES[words[policy]!] === 'locked' && words[lockWords] !== 0) return undefined;
+  return mpoolLayout.wordCount + shardLayout.offsets.latch;
+}
+
 describe('a pool of policy owner, on threads', () => {
   it('PL-05 refuses other threads, and loses nothing when one of them dies', async () => {
     const segment = Segment.create({ byteLength: 2 ** 22 });
@@ -474,6 +502,26 @@ it('ends a wait on the event loop of a thread that detaches, which gets nothing 
   expect(pool.audit()).toMatchObject({ outstanding: 0, put: 1, consistent: true });
   pool.put(pool.get());
   await helper.worker.terminate();
+  segment.detach();
+});
+
+it('recovers a thread by itself as soon as who has a latch lets go of it', async () => {
+  const segment = Segment.create({ byteLength: 2 ** 22 });
+  const pool = Mpool.create(segment, { name: 'p', elemSize: 64, maxElems: 8 });
+  const [victim, holder] = [new Helper(pool), new Helper(pool)];
+  await victim.ask({ do: 'get', count: 3 });
+  const { token } = await holder.ask({ do: 'flush' });
+  const info = segment.directory.find('p')!;
+  const words = segment.wordsAt(info.byteOffset, info.byteLength);
+  const guard = guardWordOf(words)!;
+  Atomics.store(words, guard, token);
+  await victim.worker.terminate();
+  const deadRows = () => segment.threads().filter(({ phase }) => phase === 'dead').length;
+  expect(deadRows()).toBe(1);
+  Atomics.store(words, guard, 0);
+  while (deadRows() > 0) await turn();
+  expect(pool.audit()).toMatchObject({ outstanding: 0, recovered: 3, consistent: true });
+  await holder.end('terminate');
   segment.detach();
 });
 

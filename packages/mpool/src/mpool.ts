@@ -14,6 +14,7 @@ import * as descriptors from './descriptor.js';
 import { GetSteps } from './get-steps.js';
 import * as handOver from './hand-over.js';
 import { holdingAll } from './holding-all.js';
+import { inHurry } from './latch.js';
 import { noteRefusal } from './late-refusals.js';
 import * as leases from './lease.js';
 import { Lease } from './lease-object.js';
@@ -175,13 +176,13 @@ export class Mpool extends OpenPool {
   }
 
   /**
-   * Brings back what a dead thread had of a pool, as the recovery of the segment does. For the recovery of a structure
+   * Brings back what a dead thread had of a pool, as the recovery of the segment does; throws as `Kind.recover` may. For the recovery of a structure
    * that tells others what came back, and therefore has to come second. Can be repeated; nothing where there is no such
    * pool.
    */
   static recover(segment: Segment, name: string, dead: RecoveryContext['dead']): void {
     const info = segment.directory.find(name);
-    if (info) PoolThread.visit(segment, info, (thread) => thread.recover(dead));
+    if (info) recover({ segment, info, dead });
   }
 
   /** What another thread opens this pool with. */
@@ -420,8 +421,11 @@ export class Mpool extends OpenPool {
   }
 }
 
-registerKind({
-  layout: mpoolLayout,
-  module: import.meta.url,
-  recover: ({ segment, info, dead }) => PoolThread.visit(segment, info, (thread) => thread.recover(dead)),
-});
+function recover({ segment, info, dead }: RecoveryContext): void {
+  const visit = () => PoolThread.visit(segment, info, (thread) => thread.recover(dead));
+  // Nobody comes again for a thread that leaves.
+  if (dead.token === segment.thread.token) visit();
+  else inHurry(visit);
+}
+
+registerKind({ layout: mpoolLayout, module: import.meta.url, recover });

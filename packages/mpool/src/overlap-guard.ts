@@ -1,6 +1,6 @@
 import { HeddleError, type Platform } from '@heddle/memory';
 import type { Guard } from './guard.js';
-import type { IsAlive } from './latch.js';
+import { type IsAlive, isInHurry, stalled } from './latch.js';
 
 /**
  * For callers that promise to come one at a time: finds out where they do not.
@@ -37,6 +37,7 @@ export class OverlapGuard implements Guard {
       repair();
       return;
     }
+    if (isInHurry()) throw stalled(inside);
     throw new HeddleError(
       'ERR_HEDDLE_WRONG_THREAD',
       'Two threads use a pool of policy "serialized" at the same time: let them take turns, or choose policy "sharded"',
