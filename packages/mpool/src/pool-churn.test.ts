@@ -23,7 +23,7 @@ it('pools are made, opened, used and closed by all threads at once, some of whic
   const segment = Segment.create({ byteLength: 2 ** 22, maxStructures: 8, maxRanges: 64 });
   for (const name of names) Mpool.create(segment, { name, elemSize: 64 }).close();
   const { used } = segment.space.usage();
-  for (let turn = 0; turn < (long ? 8 : 2); turn++) {
+  for (let turn = 0; turn < (long ? 4 : 2); turn++) {
     const workers = Array.from({ length: 5 }, (_, i) => {
       const victim = i < 2;
       const workerData: Churn = {
