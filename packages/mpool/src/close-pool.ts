@@ -61,9 +61,14 @@ export function noteCloser(pool: PoolWords, shards: readonly Shard[], id: number
 /** The same where all latches are held. */
 export function setCloser(pool: PoolWords, id: number, waits: boolean): void {
   const ids = new IdBits(pool, closers);
-  if (waits) ids.add(id);
-  else ids.delete(id);
-  if (!pool.isClosed()) setState(pool, ids.ids().length > 0 ? CLOSING : 0);
+  const state = pool.words[closed];
+  if (waits) {
+    ids.add(id);
+    if (state !== CLOSED) setState(pool, CLOSING);
+  } else {
+    ids.delete(id);
+    if (state === CLOSING && ids.ids().length === 0) setState(pool, 0);
+  }
 }
 
 /** All latches must be held. */
