@@ -1,3 +1,4 @@
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { copyBytes, nativeFill } from './copy-bytes.js';
@@ -41,6 +42,18 @@ describe('copyBytes', () => {
     const expected = bytes.slice(1, MUCH + 1);
     copyBytes(bytes, bytes.subarray(1, MUCH + 1), 1 + by);
     expect(bytes.slice(1 + by, MUCH + 1 + by)).toEqual(expected);
+  });
+
+  it.each([1, -1])('moves them also where source and target are two objects over one memory, by %d', (by) => {
+    const bytes = filled(shared(MUCH + 2));
+    const { port1, port2 } = new MessageChannel();
+    port1.postMessage(bytes);
+    const same = receiveMessageOnPort(port2)!.message as Uint8Array;
+    port1.close();
+    expect(same.buffer).not.toBe(bytes.buffer);
+    const expected = bytes.slice(1, MUCH + 1);
+    copyBytes(bytes, same.subarray(1, MUCH + 1), 1 + by);
+    expect(same.slice(1 + by, MUCH + 1 + by)).toEqual(expected);
   });
 
   it('uses the fill of Node, and of no runtime that stands in for it', () => {

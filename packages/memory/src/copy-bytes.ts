@@ -1,3 +1,5 @@
+import { isSharedArrayBuffer } from './support.js';
+
 /**
  * From so many bytes on, calling Node pays off: where source and target are congruent modulo 8, and where they are not
  * and the engine copies byte by byte.
@@ -5,6 +7,11 @@
 const NATIVE_FROM = 2048;
 const NATIVE_FROM_SHIFTED = 256;
 const WORD_MASK = 7;
+
+/** Whether two buffers may be the same memory: a thread has as many objects over shared memory as it was given. */
+function mayBeOne(a: ArrayBufferLike, b: ArrayBufferLike): boolean {
+  return a === b || (isSharedArrayBuffer(a) && isSharedArrayBuffer(b));
+}
 
 /** `this` from `start` to `end` becomes `value`, which is as long. */
 type Fill = (this: Uint8Array, value: Uint8Array, start: number, end: number) => unknown;
@@ -48,7 +55,7 @@ export function copyBytes(target: Uint8Array, source: Uint8Array, at = 0): void 
   const distance = target.byteOffset + at - source.byteOffset;
   if (
     (length < NATIVE_FROM && (distance & WORD_MASK) === 0) ||
-    (Math.abs(distance) < length && target.buffer === source.buffer)
+    (Math.abs(distance) < length && mayBeOne(target.buffer, source.buffer))
   ) {
     target.set(source, at);
   } else {

@@ -34,6 +34,14 @@ describe('MpoolSet', () => {
     expect(() => set.poolFor(-1)).toThrow(RangeError);
   });
 
+  it('detaches once where it is disposed of twice', () => {
+    const { handle } = MpoolSet.create(segment, { name: 'messages', sizes: [64] });
+    const opened = MpoolSet.from(handle);
+    opened[Symbol.dispose]();
+    opened[Symbol.dispose]();
+    expect(segment.attached).toBe(true);
+  });
+
   it('is opened by name and by handle', () => {
     const descriptor = create([64, 1024]).poolFor(100).get();
     const opened = MpoolSet.open(segment, 'set');

@@ -38,6 +38,7 @@ export class MpoolSet {
   /** From the smallest size to the largest. */
   readonly pools: readonly Mpool[];
   readonly #attached: boolean;
+  #disposed = false;
 
   private constructor(segment: Segment, name: string, pools: readonly Mpool[], attached = false) {
     this.segment = segment;
@@ -122,7 +123,8 @@ export class MpoolSet {
   }
 
   [Symbol.dispose](): void {
-    if (!this.segment.attached) return;
+    if (this.#disposed || !this.segment.attached) return;
+    this.#disposed = true;
     for (const pool of this.pools) pool[Symbol.dispose]();
     if (this.#attached) this.segment.detach();
   }
