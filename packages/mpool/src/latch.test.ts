@@ -1,6 +1,6 @@
 import { countingPlatform } from '@heddle/memory/counting';
 import { expect, it } from 'vitest';
-import { Latch } from './latch.js';
+import { inHurry, isInHurry, Latch } from './latch.js';
 
 const TOKEN = 3;
 const OTHER = 5;
@@ -20,6 +20,16 @@ it('names a holder that does not move, and takes nothing', () => {
   );
   expect(words[0]! & 0xff_ff_ff).toBe(OTHER);
   expect(platform.counts().wait).toBe(10);
+});
+
+it('is given up after one short sleep by who recovers another thread, and by nobody else', () => {
+  const { platform, latch } = latchWith(OTHER);
+  const stalled = expect.objectContaining({ code: 'ERR_HEDDLE_STALLED' });
+  expect(() => inHurry(() => latch.acquire(() => {}))).toThrow(stalled);
+  expect(platform.counts().wait).toBe(1);
+  expect(isInHurry()).toBe(false);
+  expect(() => latch.acquire(() => {})).toThrow(stalled);
+  expect(platform.counts().wait).toBe(11);
 });
 
 it.each(['an error left it to this thread', 'its holder is dead'])(
