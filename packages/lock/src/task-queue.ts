@@ -1,4 +1,10 @@
-import { type Deadline, deadlineAfter, type Platform, type WaitAsyncOptions } from '@heddle/memory';
+import {
+  type Deadline,
+  deadlineAfter,
+  type Platform,
+  type WaitAsyncOptions,
+  whenAborted,
+} from '@heddle/memory';
 
 interface Waiting {
   readonly admit: () => void;
@@ -46,7 +52,7 @@ export class TaskQueue {
         if (!this.#waiting.delete(waiting)) return;
         release?.();
         cancelTimer?.();
-        options.signal?.removeEventListener('abort', onAbort);
+        forgetSignal?.();
         settle();
       };
       const waiting: Waiting = { admit: () => finish(() => resolve(true)) };
@@ -58,7 +64,7 @@ export class TaskQueue {
       };
       let cancelTimer: (() => void) | undefined;
       this.#waiting.add(waiting);
-      options.signal?.addEventListener('abort', onAbort);
+      const forgetSignal = options.signal && whenAborted(options.signal, onAbort);
       if (deadline !== Infinity) onTimer();
     });
   }

@@ -1,3 +1,4 @@
+import { whenAborted } from './abort-listeners.js';
 import { HeddleError } from './errors.js';
 import type { Platform } from './platform.js';
 import type { Step, Steps } from './steps.js';
@@ -81,6 +82,7 @@ class AsyncRun<Result> {
   readonly #reject: (reason: unknown) => void;
   #release: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
+  #forgetSignal: (() => void) | undefined;
   #leave: (() => void) | undefined;
   #settled = false;
 
@@ -101,7 +103,7 @@ class AsyncRun<Result> {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#release = options.ref === false ? undefined : platform.keepAlive();
-    this.#signal?.addEventListener('abort', this.#onAbort);
+    this.#forgetSignal = this.#signal && whenAborted(this.#signal, this.#onAbort);
   }
 
   start(): void {
@@ -163,7 +165,7 @@ class AsyncRun<Result> {
     this.#leave?.();
     this.#leave = undefined;
     this.#cancelTimer?.();
-    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#forgetSignal?.();
     this.#release?.();
   }
 }

@@ -1,3 +1,4 @@
+export { whenAborted } from './abort-listeners.js';
 export { aloneSegment } from './alone-segment.js';
 export type { WaitAsyncOptions } from './async-wait.js';
 export { runAsync } from './async-wait.js';
