@@ -47,7 +47,7 @@ export function reserve(byteLength: number, least: number): SharedArrayBuffer {
   } catch (error) {
     throw new HeddleError(
       'ERR_HEDDLE_OUT_OF_SPACE',
-      `This engine does not reserve ${byteLength} bytes of shared memory (${(error as Error).message})`,
+      `This engine does not reserve ${byteLength} bytes of shared memory (${(error as Error).message}): ask for less, or let the process have more address space`,
       { asked: byteLength },
     );
   }
