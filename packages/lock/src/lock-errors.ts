@@ -38,7 +38,7 @@ export function notOwnerError(
     owner === 0 ? 'nobody does' : `thread ${idOf(owner)} does${byTask ? ' through lockAsync' : ''}`;
   return new HeddleError(
     'ERR_HEDDLE_NOT_OWNER',
-    `The caller does not hold this ${nameOf(kind)}${purpose}, ${holder}: release it once, where it was taken`,
+    `The caller does not hold this ${nameOf(kind)}${purpose}, ${holder}: take it first, and release it once, where it was taken`,
     { kind, owner, byTask },
   );
 }
