@@ -10,7 +10,7 @@ import { beginBlocking, blockUntil } from './attempt-steps.js';
 import { GateSteps } from './gate.js';
 import { MpmcCells } from './mpmc-cells.js';
 import { MAX_QUEUE_CAPACITY, mpmcByteLength, mpmcQueueLayout } from './mpmc-queue.layout.js';
-import { PlacedStructure, type RingHandle } from './placed-structure.js';
+import { type Alone, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { assertInt32 } from './ring-errors.js';
 
 const { capacity } = mpmcQueueLayout.offsets;
@@ -64,13 +64,14 @@ export class MpmcQueue {
    * @throws RangeError or TypeError for a bad capacity, HeddleError `ERR_HEDDLE_NAME_TAKEN` and what else creating
    *   a structure throws. Nothing is left behind.
    */
-  static create(segment: Segment, options: MpmcQueueOptions): MpmcQueue {
-    const count = capacityOf(options);
+  static create(segment: Segment, options: MpmcQueueOptions): MpmcQueue;
+  /** Makes a queue in a segment of its own, for up to 64 threads. Ends with `Symbol.dispose`, or with the thread. */
+  static create(options?: Alone<MpmcQueueOptions>): MpmcQueue;
+  static create(where: Segment | Alone<MpmcQueueOptions> = {}, inSegment?: MpmcQueueOptions): MpmcQueue {
     return new MpmcQueue(
-      PlacedStructure.create(segment, MPMC_QUEUE, {
-        name: options.name,
-        byteLength: mpmcByteLength(count),
-        init: (words) => MpmcQueue.initialise(words, count),
+      PlacedStructure.create(MPMC_QUEUE, where, inSegment, (options) => {
+        const count = capacityOf(options);
+        return { byteLength: mpmcByteLength(count), init: (words) => MpmcQueue.initialise(words, count) };
       }),
     );
   }
@@ -97,6 +98,11 @@ export class MpmcQueue {
 
   get name(): string {
     return this.#placed.name;
+  }
+
+  /** Where it is: `watch` threads there, so that their deaths are noticed. */
+  get segment(): Segment {
+    return this.#placed.segment;
   }
 
   get handle(): MpmcQueueHandle {

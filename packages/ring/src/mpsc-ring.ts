@@ -13,7 +13,7 @@ import {
   slotAt,
   spaceAt,
 } from './mpsc-ring.layout.js';
-import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
+import { type Alone, abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES } from './record.layout.js';
 import { assertMaxRecordBytes } from './ring-errors.js';
@@ -82,13 +82,17 @@ export class MpscRing {
    * @throws RangeError or TypeError for bad sizes, HeddleError `ERR_HEDDLE_NAME_TAKEN` and what else creating a
    *   structure throws. Nothing is left behind.
    */
-  static create(segment: Segment, options: MpscRingOptions): MpscRing {
-    const sizes = sizesOf(options);
+  static create(segment: Segment, options: MpscRingOptions): MpscRing;
+  /** Makes a ring in a segment of its own, for up to 64 threads. Ends with `Symbol.dispose`, or with the thread. */
+  static create(options?: Alone<MpscRingOptions>): MpscRing;
+  static create(where: Segment | Alone<MpscRingOptions> = {}, inSegment?: MpscRingOptions): MpscRing {
     return new MpscRing(
-      PlacedStructure.create(segment, MPSC_RING, {
-        name: options.name,
-        byteLength: mpscByteLength(sizes.maxProducers, sizes.capacityBytes),
-        init: (words) => MpscRing.initialise(words, sizes),
+      PlacedStructure.create(MPSC_RING, where, inSegment, (options) => {
+        const sizes = sizesOf(options);
+        return {
+          byteLength: mpscByteLength(sizes.maxProducers, sizes.capacityBytes),
+          init: (words) => MpscRing.initialise(words, sizes),
+        };
       }),
     );
   }
@@ -120,6 +124,11 @@ export class MpscRing {
 
   get name(): string {
     return this.#placed.name;
+  }
+
+  /** Where it is: `watch` threads there, so that their deaths are noticed. */
+  get segment(): Segment {
+    return this.#placed.segment;
   }
 
   get handle(): MpscRingHandle {

@@ -1,4 +1,5 @@
 import {
+  aloneSegment,
   type Layout,
   type RecoveryContext,
   Segment,
@@ -13,6 +14,10 @@ export interface RingHandle<Kind extends string = string> {
   readonly segment: SegmentHandle;
   readonly name: string;
 }
+
+/** Options of a structure in a segment of its own: it needs no name there. */
+export type Alone<Options extends { readonly name: string }> = Omit<Options, 'name'> &
+  Partial<Pick<Options, 'name'>>;
 
 /** A side of a structure that a thread has taken. */
 interface Side {
@@ -55,18 +60,36 @@ export class PlacedStructure<Kind extends string> {
     this.#ownsAttachment = ownsAttachment;
   }
 
-  static create<Kind extends string>(
-    segment: Segment,
+  /**
+   * @param where the segment to make it in, with options; or options alone, for one of its own.
+   * @param planOf what options come to. What it throws comes through.
+   */
+  static create<Kind extends string, Options extends { readonly name: string }>(
     layout: Pick<Layout, 'version'> & { readonly kind: Kind },
-    options: { readonly name: string; readonly byteLength: number; init(words: Int32Array): void },
+    where: Segment | Alone<Options>,
+    inSegment: Options | undefined,
+    planOf: (options: Options) => { readonly byteLength: number; init(words: Int32Array): void },
   ): PlacedStructure<Kind> {
-    const info = segment.createStructure({
-      name: options.name,
-      layout,
-      byteLength: options.byteLength,
-      init: (made) => options.init(segment.wordsAt(made.byteOffset, made.byteLength)),
-    });
-    return new PlacedStructure(segment, layout.kind, info, false);
+    if (typeof where !== 'object' || where === null || (where instanceof Segment && !inSegment)) {
+      throw new TypeError(
+        `A ${layout.kind} is created from a segment and options with a name, or from options alone, for a segment of its own`,
+      );
+    }
+    const options = inSegment ?? ({ name: 'alone', ...where } as Options);
+    const { byteLength, init } = planOf(options);
+    const segment = inSegment ? (where as Segment) : aloneSegment(byteLength);
+    try {
+      const info = segment.createStructure({
+        name: options.name,
+        layout,
+        byteLength,
+        init: (made) => init(segment.wordsAt(made.byteOffset, made.byteLength)),
+      });
+      return new PlacedStructure(segment, layout.kind, info, !inSegment);
+    } catch (error) {
+      if (!inSegment) segment.detach();
+      throw error;
+    }
   }
 
   static open<Kind extends string>(

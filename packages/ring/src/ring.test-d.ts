@@ -13,6 +13,11 @@ import {
   type StreamView,
 } from './index.js';
 
+expectTypeOf(SpscRing.create()).toEqualTypeOf<SpscRing>();
+expectTypeOf(SpscRing.create({ capacityBytes: 64 })).toEqualTypeOf<SpscRing>();
+// @ts-expect-error: in a segment of several structures it has a name
+SpscRing.create(SpscRing.create().segment, { capacityBytes: 64 });
+
 declare const producer: RecordProducer;
 declare const consumer: RecordConsumer;
 declare const handle: SpscRingHandle;

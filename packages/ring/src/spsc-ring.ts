@@ -1,5 +1,5 @@
 import { type Platform, registerKind, type Segment } from '@heddle/memory';
-import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
+import { type Alone, abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES, MAX_RECORD_BYTES } from './record.layout.js';
 import { assertMaxRecordBytes } from './ring-errors.js';
@@ -70,13 +70,17 @@ export class SpscRing {
    * @throws RangeError or TypeError for bad sizes, HeddleError `ERR_HEDDLE_NAME_TAKEN` and what else creating a
    *   structure throws. Nothing is left behind.
    */
-  static create(segment: Segment, options: SpscRingOptions): SpscRing {
-    const capacityBytes = capacityOf(options);
+  static create(segment: Segment, options: SpscRingOptions): SpscRing;
+  /** Makes a ring in a segment of its own, for up to 64 threads. Ends with `Symbol.dispose`, or with the thread. */
+  static create(options?: Alone<SpscRingOptions>): SpscRing;
+  static create(where: Segment | Alone<SpscRingOptions> = {}, inSegment?: SpscRingOptions): SpscRing {
     return new SpscRing(
-      PlacedStructure.create(segment, SPSC_RING, {
-        name: options.name,
-        byteLength: spscRingLayout.byteLength + capacityBytes,
-        init: (words) => SpscRing.initialise(words, capacityBytes),
+      PlacedStructure.create(SPSC_RING, where, inSegment, (options) => {
+        const capacityBytes = capacityOf(options);
+        return {
+          byteLength: spscRingLayout.byteLength + capacityBytes,
+          init: (words) => SpscRing.initialise(words, capacityBytes),
+        };
       }),
     );
   }
@@ -103,6 +107,11 @@ export class SpscRing {
 
   get name(): string {
     return this.#placed.name;
+  }
+
+  /** Where it is: `watch` threads there, so that their deaths are noticed. */
+  get segment(): Segment {
+    return this.#placed.segment;
   }
 
   get handle(): SpscRingHandle {

@@ -1,5 +1,5 @@
 import { type Platform, registerKind, type Segment } from '@heddle/memory';
-import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
+import { type Alone, abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { closeSpsc, isClosedSpsc, recoverSpsc } from './spsc-close.js';
 import { spscRingLayout, spscStreamLayout } from './spsc-ring.layout.js';
@@ -55,15 +55,19 @@ export class SpscStream {
    * @throws RangeError or TypeError for a bad capacity, HeddleError `ERR_HEDDLE_NAME_TAKEN` and what else creating
    *   a structure throws. Nothing is left behind.
    */
-  static create(segment: Segment, options: SpscStreamOptions): SpscStream {
-    const capacityBytes = capacityOf(options);
+  static create(segment: Segment, options: SpscStreamOptions): SpscStream;
+  /** Makes a stream in a segment of its own, for up to 64 threads. Ends with `Symbol.dispose`, or with the thread. */
+  static create(options?: Alone<SpscStreamOptions>): SpscStream;
+  static create(where: Segment | Alone<SpscStreamOptions> = {}, inSegment?: SpscStreamOptions): SpscStream {
     return new SpscStream(
-      PlacedStructure.create(segment, SPSC_STREAM, {
-        name: options.name,
-        byteLength: spscRingLayout.byteLength + capacityBytes,
-        init: (words) => {
-          words[capacity] = capacityBytes;
-        },
+      PlacedStructure.create(SPSC_STREAM, where, inSegment, (options) => {
+        const capacityBytes = capacityOf(options);
+        return {
+          byteLength: spscRingLayout.byteLength + capacityBytes,
+          init(words) {
+            words[capacity] = capacityBytes;
+          },
+        };
       }),
     );
   }
@@ -85,6 +89,11 @@ export class SpscStream {
 
   get name(): string {
     return this.#placed.name;
+  }
+
+  /** Where it is: `watch` threads there, so that their deaths are noticed. */
+  get segment(): Segment {
+    return this.#placed.segment;
   }
 
   get handle(): SpscStreamHandle {
