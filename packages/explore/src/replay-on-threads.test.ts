@@ -18,6 +18,7 @@ describe('a schedule replayed by real workers in lock step', () => {
     ['mutexes', '2-state mutex, 3 threads', 0],
     ['mutexes', 'mutex whose woken waiter forgets the others, 3 threads', 0],
     ['barriers', 'barrier with one wait and no loop, stray wakes', 0],
+    ['rings', 'SPSC ring whose plain tail is declared a hint: its payload races', 0],
     ['semaphores', 'semaphore that counts a timed-out waiter', 0],
     ['caches', 'cache hit that checks and then uses', 0],
     ['free-lists', 'owner written after the pop: leak on a kill', 1],

@@ -46,8 +46,8 @@ export interface Trace {
   readonly refused: number | null;
   /** The words at its end. */
   readonly words: Int32Array;
-  /** What each thread returned, undefined for one that has not ended. */
-  readonly results: readonly unknown[];
+  /** What each thread that has ended returned. */
+  readonly results: ReadonlyMap<number, unknown>;
 }
 
 /**
@@ -79,10 +79,11 @@ export function traceSchedule(machine: Machine, checks: EndChecks, schedule: rea
   if (failure === null && refused === null && !goesOn) failure = checks.check(machine);
   const { program, threads } = machine;
   const named = Array.from({ length: threads.count }, (_, thread) => machine.nameOf(thread));
-  const results = named.map((_, thread) => {
+  const results = new Map<number, unknown>();
+  for (let thread = 0; thread < threads.count; thread++) {
     const outcome = threads.status(thread) === DONE ? machine.nodeOf(thread)!.outcome : null;
-    return outcome?.kind === 'returned' ? outcome.value : undefined;
-  });
+    if (outcome?.kind === 'returned') results.set(thread, outcome.value);
+  }
   const words = machine.state.values.slice(0, program.wordCount);
   return { threads: named, steps, failure, refused, words, results };
 }
