@@ -1,4 +1,4 @@
-import type { Segment, WaitAsyncOptions } from '@heddle/memory';
+import { type Segment, timeoutOf, type WaitAsyncOptions } from '@heddle/memory';
 import { BlockedAttempt } from './blocked-attempt.js';
 import { autoResetEventLayout } from './event.layout.js';
 import type { LockOptions } from './exclusive-lock.js';
@@ -91,7 +91,7 @@ export class AutoResetEvent extends SharedObject {
    * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block, also when it is set.
    */
   wait(options?: LockOptions): boolean {
-    return this.#blocked.run(options?.timeout) ?? false;
+    return this.#blocked.run(timeoutOf(options)) ?? false;
   }
 
   /** Waits on the event loop. @returns false when the time is up. @throws (rejects) with `signal.reason`. */

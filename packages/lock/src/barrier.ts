@@ -3,6 +3,7 @@ import {
   runAsync,
   runBlocking,
   type Segment,
+  timeoutOf,
   type WaitAsyncOptions,
   WORD_BYTES,
 } from '@heddle/memory';
@@ -100,7 +101,7 @@ export class Barrier extends SharedObject {
   wait(options: LockOptions = {}): BarrierOutcome {
     const steps = this.#arrival(false);
     try {
-      return this.#ended(runBlocking(steps, this.#state.words, this.platform, options.timeout), options);
+      return this.#ended(runBlocking(steps, this.#state.words, this.platform, timeoutOf(options)), options);
     } finally {
       this.#waiting = false;
     }

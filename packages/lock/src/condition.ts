@@ -3,6 +3,7 @@ import {
   deadlineAfter,
   HeddleError,
   type Segment,
+  timeoutOf,
   type WaitAsyncOptions,
 } from '@heddle/memory';
 import { BlockedAttempt } from './blocked-attempt.js';
@@ -108,10 +109,10 @@ export class Condition extends SharedObject {
    */
   wait(lock: ExclusiveLock, options: LockOptions = {}): ConditionOutcome {
     assertMayBlock(this.platform);
-    deadlineAfter(options.timeout, () => 0);
+    deadlineAfter(timeoutOf(options), () => 0);
     const seen = this.#announce(SLEEPER);
     this.#release(lock);
-    const notified = new BlockedAttempt(this.#state, new Notified(seen)).run(options.timeout);
+    const notified = new BlockedAttempt(this.#state, new Notified(seen)).run(timeoutOf(options));
     return ended(notified, lock.lock());
   }
 
@@ -123,7 +124,7 @@ export class Condition extends SharedObject {
    * @throws as {@link wait}.
    */
   waitUntil(lock: ExclusiveLock, holds: () => boolean, options: LockOptions = {}): ConditionOutcome {
-    const deadline = deadlineAfter(options.timeout, this.platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), this.platform.now);
     let outcome: ConditionOutcome = 'notified';
     while (outcome !== 'owner-died' && !holds()) {
       const timeout = deadline === Infinity ? undefined : deadline - this.platform.now();
@@ -140,7 +141,7 @@ export class Condition extends SharedObject {
    */
   async waitAsync(lock: ExclusiveLock, options: WaitAsyncOptions = {}): Promise<ConditionOutcome> {
     options.signal?.throwIfAborted();
-    deadlineAfter(options.timeout, () => 0);
+    deadlineAfter(timeoutOf(options), () => 0);
     const seen = this.announceTask();
     lock.releaseTask();
     let outcome: LockOutcome | undefined;

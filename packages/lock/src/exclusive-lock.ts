@@ -1,4 +1,4 @@
-import { runAsync, type WaitAsyncOptions } from '@heddle/memory';
+import { runAsync, timeoutOf, type WaitAsyncOptions } from '@heddle/memory';
 import type { Lock, LockOutcome } from './lock.js';
 import { CountedLock, type LockCounters } from './lock-counters.js';
 import { lockTimedOut, notOwnerError } from './lock-errors.js';
@@ -58,7 +58,7 @@ export abstract class ExclusiveLock<Core extends Lock = Lock> extends SharedObje
    *   lock is free.
    */
   lock(options?: LockOptions): LockOutcome {
-    return options === undefined ? this.#front.lock() : this.#front.lock(options.timeout);
+    return options === undefined ? this.#front.lock() : this.#front.lock(timeoutOf(options));
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Segment, WaitAsyncOptions } from '@heddle/memory';
+import { type Segment, timeoutOf, type WaitAsyncOptions } from '@heddle/memory';
 import { BlockedAttempt } from './blocked-attempt.js';
 import { GENERATION_MASK, manualResetEventLayout, SET } from './event.layout.js';
 import type { LockOptions } from './exclusive-lock.js';
@@ -105,7 +105,7 @@ export class ManualResetEvent extends SharedObject {
    */
   wait(options?: LockOptions): boolean {
     this.#seen.restart();
-    return this.#blocked.run(options?.timeout) ?? false;
+    return this.#blocked.run(timeoutOf(options)) ?? false;
   }
 
   /** Waits on the event loop. @returns false when the time is up. @throws (rejects) with `signal.reason`. */

@@ -1,4 +1,4 @@
-import { assertMayBlock, type Segment, type WaitAsyncOptions } from '@heddle/memory';
+import { assertMayBlock, type Segment, timeoutOf, type WaitAsyncOptions } from '@heddle/memory';
 import { BlockedAttempt } from './blocked-attempt.js';
 import type { LockOptions } from './exclusive-lock.js';
 import { timedOutError } from './lock-errors.js';
@@ -102,7 +102,7 @@ export class Once extends SharedObject {
     assertMayBlock(this.platform);
     if (this.done) return false;
     const attempt = new RunOrSeeDone(this.#token, 0);
-    const outcome = new BlockedAttempt(this.#state, attempt).run(options.timeout);
+    const outcome = new BlockedAttempt(this.#state, attempt).run(timeoutOf(options));
     const run = this.#toRun(outcome, options);
     if (!run) return false;
     let completed = false;

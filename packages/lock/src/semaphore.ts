@@ -1,4 +1,4 @@
-import type { Segment, WaitAsyncOptions } from '@heddle/memory';
+import { type Segment, timeoutOf, type WaitAsyncOptions } from '@heddle/memory';
 import { BlockedAttempt } from './blocked-attempt.js';
 import type { LockOptions } from './exclusive-lock.js';
 import { timedOutError } from './lock-errors.js';
@@ -94,7 +94,7 @@ export class Semaphore extends SharedObject {
    *   when there is a permit.
    */
   acquire(options?: LockOptions): void {
-    if (this.#blocked.run(options?.timeout) === null) throw this.#timedOut(options);
+    if (this.#blocked.run(timeoutOf(options)) === null) throw this.#timedOut(options);
   }
 
   /** Takes a permit if there is one. Works on every thread. */

@@ -2,6 +2,7 @@ import {
   type Deadline,
   deadlineAfter,
   type Platform,
+  timeoutOf,
   type WaitAsyncOptions,
   whenAborted,
 } from '@heddle/memory';
@@ -81,7 +82,7 @@ export class TaskQueue {
     body: (rest: WaitAsyncOptions) => Promise<Result>,
     keepsTurn: (result: Result) => boolean = () => false,
   ): Promise<Result | null> {
-    const deadline = deadlineAfter(options.timeout, platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), platform.now);
     options.signal?.throwIfAborted();
     if (!(await this.#enter(deadline, options, platform))) return null;
     let kept = false;

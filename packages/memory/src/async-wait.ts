@@ -2,7 +2,7 @@ import { whenAborted } from './abort-listeners.js';
 import { HeddleError } from './errors.js';
 import type { Platform } from './platform.js';
 import type { Step, Steps } from './steps.js';
-import { type Deadline, deadlineAfter } from './timeout.js';
+import { type Deadline, deadlineAfter, timeoutOf } from './timeout.js';
 
 export interface WaitAsyncOptions {
   /** Milliseconds. 0 and negative try once, absent and `Infinity` wait for ever, NaN is a RangeError. */
@@ -182,7 +182,7 @@ export async function runAsync<Result>(
   platform: Platform,
   options: WaitAsyncOptions = {},
 ): Promise<Result> {
-  const deadline = deadlineAfter(options.timeout, platform.now);
+  const deadline = deadlineAfter(timeoutOf(options), platform.now);
   options.signal?.throwIfAborted();
   if (!platform.atomics.waitAsync) {
     throw new HeddleError(

@@ -41,5 +41,5 @@ export type { Step, Steps } from './steps.js';
 export { isSharedArrayBuffer, type Support, support } from './support.js';
 export { idOf, type ThreadInfo } from './thread-table.js';
 export { MAX_THREADS } from './thread-table.layout.js';
-export { type Deadline, deadlineAfter } from './timeout.js';
+export { type Deadline, deadlineAfter, timeoutOf } from './timeout.js';
 export { assertSpins, DEFAULT_SPINS, Waiter, type WaitOptions } from './waiter.js';

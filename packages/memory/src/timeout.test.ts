@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deadlineAfter } from './timeout.js';
+import { deadlineAfter, timeoutOf } from './timeout.js';
 
 const now = () => 1000;
 
@@ -23,4 +23,13 @@ test('NaN is a RangeError, other types are a TypeError (PF-07)', () => {
   expect(() => deadlineAfter(Number.NaN, now)).toThrow(RangeError);
   for (const value of ['5', 5n, null, {}])
     expect(() => deadlineAfter(value as never, now)).toThrow(TypeError);
+});
+
+test('what is no object holds no options', () => {
+  expect(timeoutOf(undefined)).toBeUndefined();
+  expect(timeoutOf({})).toBeUndefined();
+  expect(timeoutOf({ timeout: 5 })).toBe(5);
+  for (const value of [5, '5', 5n, null, true, Symbol('s')]) {
+    expect(() => timeoutOf(value as never)).toThrow(/Options are an object, such as \{ timeout: 100 \}/);
+  }
 });

@@ -2,6 +2,21 @@
 export type Deadline = number;
 
 /**
+ * The timeout in what was given as options.
+ *
+ * @throws TypeError where that is no object: a bare number would wait for ever.
+ */
+export function timeoutOf(
+  options: { readonly timeout?: number | undefined } | undefined,
+): number | undefined {
+  if (options === undefined) return undefined;
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`Options are an object, such as { timeout: 100 }, not ${String(options)}`);
+  }
+  return options.timeout;
+}
+
+/**
  * Turns a timeout into a deadline, so that stray wakes do not start the time anew.
  *
  * Absent and `Infinity` wait for ever; 0 and negative numbers try once.

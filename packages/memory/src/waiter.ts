@@ -2,7 +2,7 @@ import { runAsync, type WaitAsyncOptions } from './async-wait.js';
 import { assertMayBlock, parkWhile } from './park.js';
 import { type Platform, realPlatform } from './platform.js';
 import type { Steps } from './steps.js';
-import { deadlineAfter } from './timeout.js';
+import { deadlineAfter, timeoutOf } from './timeout.js';
 
 /** How often a waiter looks before it parks, unless told otherwise. About a microsecond. */
 export const DEFAULT_SPINS = 64;
@@ -64,7 +64,8 @@ export class Waiter {
    */
   wait(expected: number, options: WaitOptions = {}): boolean {
     const { atomics } = this.#platform;
-    const { spins = DEFAULT_SPINS, timeout } = options;
+    const timeout = timeoutOf(options);
+    const { spins = DEFAULT_SPINS } = options;
     const deadline = deadlineAfter(timeout, this.#platform.now);
     assertSpins(spins);
     assertMayBlock(this.#platform);

@@ -6,6 +6,7 @@ import {
   Segment,
   type SegmentHandle,
   type StructureInfo,
+  timeoutOf,
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
@@ -213,7 +214,7 @@ export class Mpool extends OpenPool {
   get(options: GetOptions = {}): number {
     const { pool } = this.using();
     const steps = new GetSteps(pool, this.policy, options.check);
-    return this.#got(runBlocking(steps, pool.words, pool.platform, options.timeout));
+    return this.#got(runBlocking(steps, pool.words, pool.platform, timeoutOf(options)));
   }
 
   /**

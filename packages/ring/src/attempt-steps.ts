@@ -8,6 +8,7 @@ import {
   runBlocking,
   type Step,
   type Steps,
+  timeoutOf,
   type WaitOptions,
 } from '@heddle/memory';
 
@@ -78,9 +79,10 @@ export class AttemptSteps implements AttemptingSteps {
  * @throws HeddleError `ERR_HEDDLE_MUST_NOT_BLOCK` on a thread that must not block; TypeError or RangeError for bad
  *   options.
  */
-export function beginBlocking(platform: Platform, { timeout, spins = DEFAULT_SPINS }: WaitOptions): Deadline {
+export function beginBlocking(platform: Platform, options: WaitOptions): Deadline {
   assertMayBlock(platform);
-  assertSpins(spins);
+  const timeout = timeoutOf(options);
+  assertSpins(options.spins ?? DEFAULT_SPINS);
   return deadlineAfter(timeout, platform.now);
 }
 

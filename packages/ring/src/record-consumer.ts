@@ -4,6 +4,7 @@ import {
   type Platform,
   runAsync,
   type Step,
+  timeoutOf,
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
@@ -142,7 +143,7 @@ export abstract class RecordConsumer {
   readAsync(options?: WaitAsyncOptions): Promise<RingRecord | undefined>;
   async readAsync(options: WaitAsyncOptions = {}): Promise<RingRecord | undefined> {
     const { now } = this.platform;
-    const deadline = deadlineAfter(options.timeout, now);
+    const deadline = deadlineAfter(timeoutOf(options), now);
     // Each round but the last is one in which another call of this thread read what this one had waited for.
     while (await this.waitAsync({ ...options, timeout: deadline - now() })) {
       const record = this.tryRead();

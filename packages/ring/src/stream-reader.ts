@@ -5,6 +5,7 @@ import {
   type Platform,
   realPlatform,
   runAsync,
+  timeoutOf,
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
@@ -105,7 +106,7 @@ export class StreamReader {
     }
     if (target.byteLength === 0) return this.tryRead(target);
     const { now } = this.#platform;
-    const deadline = deadlineAfter(options.timeout, now);
+    const deadline = deadlineAfter(timeoutOf(options), now);
     const steps = this.#stepsFor(target);
     this.#waiting = steps;
     try {

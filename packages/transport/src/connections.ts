@@ -1,4 +1,4 @@
-import { deadlineAfter, type WaitAsyncOptions, type WaitOptions } from '@heddle/memory';
+import { deadlineAfter, timeoutOf, type WaitAsyncOptions, type WaitOptions } from '@heddle/memory';
 import type { WorkerAddress } from './address.js';
 import type { ContextMemory } from './context-memory.js';
 import { doAll } from './do-all.js';
@@ -69,9 +69,9 @@ export class Connections {
   }
 
   /** Flushes them one after the other, for as long in all. @throws as `endpoint.flush` does. */
-  flush({ timeout }: Pick<WaitOptions, 'timeout'>): void {
+  flush(options: Pick<WaitOptions, 'timeout'>): void {
     const { platform } = this.#memory;
-    const deadline = deadlineAfter(timeout, platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), platform.now);
     this.fence();
     for (const endpoint of this.#endpoints) {
       endpoint.flush({ timeout: deadline === Infinity ? Infinity : Math.max(0, deadline - platform.now()) });

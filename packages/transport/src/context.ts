@@ -4,6 +4,7 @@ import {
   HeddleError,
   Segment,
   type StructureInfo,
+  timeoutOf,
   type WatchableWorker,
 } from '@heddle/memory';
 import { type Audit, Mpool } from '@heddle/mpool';
@@ -317,7 +318,7 @@ export class Context {
    */
   async close(options: CloseOptions = {}): Promise<void> {
     if (this.#uses === 0) return;
-    const { timeout = DEFAULT_CLOSE_MS } = options;
+    const timeout = timeoutOf(options) ?? DEFAULT_CLOSE_MS;
     deadlineAfter(timeout, this.#memory.platform.now);
     if (this.#uses === 1) await this.#workers.flush(timeout);
     this[Symbol.dispose]();

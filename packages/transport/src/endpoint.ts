@@ -3,6 +3,7 @@ import {
   deadlineAfter,
   runAsync,
   runBlocking,
+  timeoutOf,
   type WaitAsyncOptions,
   type WaitOptions,
 } from '@heddle/memory';
@@ -171,7 +172,7 @@ export class Endpoint {
     this.#messages.check(id, data, header);
     this.assertOpen();
     if (!this.#lane.queue.isEmpty) throw sendsWait();
-    const deadline = deadlineAfter(options.timeout, platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), platform.now);
     const status = this.trySend(id, data, header, options.completion);
     if (status === 'closed') this.#lane.throwClosed();
     if (status === 'sent') return;
@@ -192,7 +193,7 @@ export class Endpoint {
     options: SendAsyncOptions = {},
   ): Promise<void> {
     const { completion, ...waitOptions } = options;
-    const deadline = deadlineAfter(options.timeout, this.#memory.platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), this.#memory.platform.now);
     options.signal?.throwIfAborted();
     const status = this.trySend(id, data, header, completion);
     if (status === 'sent') return;
@@ -221,6 +222,7 @@ export class Endpoint {
    *   nothing can be sent any more, and as {@link loan} does.
    */
   async loanAsync(byteLength: number, options: WaitAsyncOptions = {}): Promise<Loan> {
+    timeoutOf(options);
     const size = this.#sizeFor(byteLength);
     this.assertMaySend();
     const check = () => this.assertMaySend();
@@ -270,10 +272,10 @@ export class Endpoint {
     const { platform } = this.#memory;
     if (!this.#lane.queue.isEmpty) throw sendsWait();
     const flushing = new Flushing(this.#lane);
-    const deadline = deadlineAfter(options.timeout, platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), platform.now);
     if (deadline === Infinity && !flushing.attempt()) this.#lane.assertOthersReceive();
     const steps = new AttemptSteps(flushing);
-    if (!runBlocking(steps, this.#lane.lane.words, platform, options.timeout)) throw notHandled();
+    if (!runBlocking(steps, this.#lane.lane.words, platform, timeoutOf(options))) throw notHandled();
   }
 
   /**
@@ -284,7 +286,7 @@ export class Endpoint {
   async flushAsync(options: WaitAsyncOptions = {}): Promise<void> {
     const { platform } = this.#memory;
     const { queue, lane } = this.#lane;
-    const deadline = deadlineAfter(options.timeout, platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), platform.now);
     if (!queue.isEmpty && !(await queue.passed(options))) throw notHandled();
     const timeout = deadline === Infinity ? undefined : deadline - platform.now();
     const steps = new AttemptSteps(new Flushing(this.#lane));

@@ -1,4 +1,11 @@
-import { assertMayBlock, deadlineAfter, runAsync, runBlocking, type WaitAsyncOptions } from '@heddle/memory';
+import {
+  assertMayBlock,
+  deadlineAfter,
+  runAsync,
+  runBlocking,
+  timeoutOf,
+  type WaitAsyncOptions,
+} from '@heddle/memory';
 import { type Arming, ArmSteps } from './arm-steps.js';
 import type { Connections } from './connections.js';
 import type { ContextMemory } from './context-memory.js';
@@ -107,7 +114,7 @@ export class Receiver {
     const { platform } = this.#memory;
     const idle = this.#idleOf(options);
     assertMayBlock(platform);
-    const deadline = deadlineAfter(options.timeout, platform.now);
+    const deadline = deadlineAfter(timeoutOf(options), platform.now);
     const leftMs = () => (deadline === Infinity ? Infinity : deadline - platform.now());
     for (let looks = 1; leftMs() > 0 && idle.idle(looks, platform) === 'look'; looks++) {
       if (this.#hasNews()) {
