@@ -72,6 +72,14 @@ function conserve({ words }: End): string | undefined {
   return undefined;
 }
 
+/** No name counts twice, at any moment. */
+function once(words: Int32Array): string | undefined {
+  const names = over(words)
+    .directory.list()
+    .map(({ name }) => name);
+  return new Set(names).size === names.length ? undefined : `there are ${names}`;
+}
+
 /** Those who live agree, and at most one of all made it. */
 function agree({ results, dead }: End): string | undefined {
   const living = results.filter((_, i) => !dead[i]) as { info: StructureInfo; created: boolean }[];
@@ -184,6 +192,42 @@ export default [
     search: { preemptions: 1 },
     deep: { search: { preemptions: 3 } },
   }),
+  defineModel({
+    ...place,
+    name: 'directory: two threads create one name while a third removes what is there, one dies',
+    threads: [openOrCreateOnly('a'), openOrCreateOnly('a'), remove('a')],
+    init: withStructure('a'),
+    kills: 1,
+    recover,
+    always: once,
+    races: false,
+    search: { preemptions: 1 },
+    deep: { search: { preemptions: 2 } },
+  }),
+  defineModel({
+    ...place,
+    name: 'directory: the same, with two who remove before they create',
+    threads: [removeAndCreate('a'), removeAndCreate('a'), openOrCreateOnly('a')],
+    init: withStructure('a'),
+    kills: 1,
+    recover,
+    always: once,
+    races: false,
+    search: { strategy: 'pct', schedules: 2000 },
+    deep: { search: { strategy: 'exhaustive', preemptions: 1 } },
+  }),
+  defineModel({
+    ...place,
+    name: 'directory: a name is created at two places, where slots before become free, one dies',
+    threads: [openOrCreateOnly('a'), removeAndCreate('c', 'a'), removeAndCreate('a', 'c')],
+    init: withStructure('c'),
+    kills: 1,
+    recover,
+    always: once,
+    races: false,
+    search: { strategy: 'pct', schedules: 2000 },
+    deep: { search: { strategy: 'exhaustive', preemptions: 1 } },
+  }),
   // The names "a" and "c" have the same probe sequence.
   defineModel({
     ...place,
@@ -233,6 +277,13 @@ export default [
     search: { preemptions: 3 },
   }),
 ];
+
+function removeAndCreate(removed: string, created = removed) {
+  return (thread: SimulatedThread) => {
+    remove(removed)(thread);
+    openOrCreateOnly(created)(thread);
+  };
+}
 
 /** Creates, and does not look at what it has: somebody may remove it. */
 function openOrCreateOnly(name: string, byteLength = 4) {

@@ -225,6 +225,29 @@ describe('two creators of one name', () => {
     expect(directory.find('a')).toBeUndefined();
     expect(parts.space.usage().used).toBe(0);
   });
+
+  test('one of whom gives way and comes again: with another word, that no CAS of who saw the first one hits', () => {
+    const counting = countingPlatform();
+    const proposals: number[] = [];
+    const parts = makeParts({
+      ...counting,
+      atomics: {
+        ...counting.atomics,
+        compareExchange(words, index, expected, replacement) {
+          const found = Atomics.compareExchange(words, index, expected, replacement);
+          if (words !== parts.slots || !isProposed(replacement)) return found;
+          // Another creator comes to an earlier place, makes this one give way, and what it creates is removed.
+          if (proposals.push(replacement) === 1) words[index] = SLOT_FREE;
+          return found;
+        },
+      },
+    });
+    const info = parts.directory.create(options(), ME);
+    expect(proposals).toHaveLength(2);
+    expect(proposals[1]).not.toBe(proposals[0]);
+    expect(parts.directory.list()).toEqual([info]);
+    expect(parts.space.usage().used).toBe(info.range.byteLength);
+  });
 });
 
 describe('opening', () => {

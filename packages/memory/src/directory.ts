@@ -45,7 +45,8 @@ export interface StructureOptions {
   /** Alignment of the body in bytes: a power of two up to 2^30, default 128. */
   readonly align?: number | undefined;
   /**
-   * Fills the body in before anyone can see it. The memory is zero: what is 0 at first needs no store.
+   * Fills the body in before anyone can see it. The memory is zero: what is 0 at first needs no store. Called once more,
+   * for other memory, where another creator of the name came first and its structure was removed at once.
    */
   readonly init?: ((info: StructureInfo) => void) | undefined;
 }
@@ -243,10 +244,15 @@ export class Directory {
         const { range } = built;
         const proposed = proposedWord(range);
         if (!this.#replace(slot, held, proposed)) continue; // D1
-        // What is not live any more did count, and was removed at once by who found it.
-        if (!this.#decide(slot, proposed, nameWords) && this.#space.isLive(range)) continue;
+        const counts = this.#decide(slot, proposed, nameWords);
         const placed = { ...built, slot };
         built = undefined;
+        // What is not live any more did count, and was removed at once by who found it.
+        if (!counts && this.#space.isLive(range)) {
+          // It gave way. Who has looked at it may be about to decide it still: that word must not come again.
+          this.#space.discard(range);
+          continue;
+        }
         this.#space.keep(range);
         return { info: placed, created: true };
       }
