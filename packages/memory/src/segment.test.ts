@@ -5,10 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { HeddleError } from './errors.js';
 import type * as Memory from './index.js';
 import { registerKind } from './kind.js';
+import { realPlatform } from './platform.js';
 import { DEFAULT_SEGMENT_BYTES, Segment, type SegmentHandle, type SegmentOptions } from './segment.js';
+import { regionsOf } from './segment.layout.js';
 import { threadState } from './thread-state.js';
+import { ThreadTable } from './thread-table.js';
 
 const BYTES = 256 * 1024;
 const SMALL = { maxThreads: 4, maxStructures: 8, maxRanges: 16 };
@@ -311,6 +315,67 @@ describe('declaring deaths', () => {
   test('a lifeline needs a janitor', () => {
     expect(() => make().lifeline()).toThrow(code('UNSUPPORTED'));
     expect(make().janitor).toBe(0);
+  });
+});
+
+describe('a recovery that another thread is in the way of', () => {
+  /** A segment with a dead thread, and with a box that somebody has for as many recoveries. */
+  function stalled(times: number) {
+    const delays: number[] = [];
+    let retry = () => {};
+    const segment = make({
+      platform: {
+        ...realPlatform,
+        schedule(callback, delayMs) {
+          delays.push(delayMs);
+          retry = callback;
+          return () => {};
+        },
+      },
+    });
+    let left = times;
+    const recover = vi.fn(() => {
+      if (left-- > 0) throw new HeddleError('ERR_HEDDLE_STALLED', 'somebody has it');
+    });
+    registerKind({ layout: box, recover });
+    segment.createStructure({ name: 'a', layout: box, byteLength: 8 });
+    const { threads, directory } = regionsOf(SMALL);
+    const dead = 1000;
+    new ThreadTable(segment.words.subarray(threads, directory)).claim(dead, 0);
+    expect(segment.declareDead(dead)).toMatchObject({ recovered: [], stalled: true });
+    return { segment, delays, recover, retry: () => retry() };
+  }
+
+  afterEach(() => {
+    threadState().kinds.delete('box');
+  });
+
+  test('is tried again, less and less often, until it is done', () => {
+    const { segment, delays, retry } = stalled(9);
+    for (let i = 0; i < 3; i++) segment.recover();
+    expect(delays).toEqual([50]);
+    for (let i = 0; i < 5; i++) retry();
+    expect(delays).toEqual([50, 100, 200, 400, 800, 1000]);
+    expect(segment.threads()).toHaveLength(2);
+    retry();
+    expect(segment.threads()).toHaveLength(1);
+    expect(delays).toHaveLength(6);
+  });
+
+  test('is tried again where this object has detached and the thread has not', () => {
+    const { segment, retry } = stalled(1);
+    const other = make({ buffer: segment.buffer, platform: { ...realPlatform } });
+    segment.detach();
+    retry();
+    expect(other.threads()).toHaveLength(1);
+  });
+
+  test('is left to others by who has detached', () => {
+    const { segment, retry, recover } = stalled(1);
+    segment.detach();
+    recover.mockClear();
+    retry();
+    expect(recover).not.toHaveBeenCalled();
   });
 });
 

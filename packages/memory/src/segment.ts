@@ -14,8 +14,9 @@ import { type ThreadInfo, ThreadTable, threadsFull } from './thread-table.js';
 
 const { janitor, deaths } = segmentLayout.offsets;
 
-/** Milliseconds after which a recovery that had to wait for another thread is tried again. */
+/** Milliseconds after which a recovery that another thread was in the way of is tried again, at first and at most. */
 const RECOVER_AGAIN_MS = 50;
+const MOST_RECOVER_AGAIN_MS = 1000;
 
 /** Reserved unless told otherwise: 64 MiB, of which only what is touched takes memory. */
 export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -117,6 +118,7 @@ export class Segment {
   readonly #membership: Membership;
   #uses = 1;
   #recoversLater = false;
+  #recoverAgainMs = RECOVER_AGAIN_MS;
 
   private constructor(buffer: SharedArrayBuffer, platform: Platform, joining: Joining) {
     this.buffer = buffer;
@@ -377,12 +379,15 @@ export class Segment {
 
   #recover(): RecoveryReport {
     const report = this.#recovery.run(this.#membership.token);
-    if (report.stalled && !this.#recoversLater) {
+    if (!report.stalled) this.#recoverAgainMs = RECOVER_AGAIN_MS;
+    else if (!this.#recoversLater) {
       this.#recoversLater = true;
       this.platform.schedule(() => {
         this.#recoversLater = false;
-        if (this.attached) this.#recover();
-      }, RECOVER_AGAIN_MS);
+        // Also where only another object of this thread is attached still.
+        if (this.#membership.uses > 0) this.#recover();
+      }, this.#recoverAgainMs);
+      this.#recoverAgainMs = Math.min(2 * this.#recoverAgainMs, MOST_RECOVER_AGAIN_MS);
     }
     return report;
   }
