@@ -30,6 +30,13 @@ describe('copyBytes', () => {
     );
   });
 
+  it.each([10, 300, MUCH])('copies %d bytes of a source that is longer', (length) => {
+    const target = shared(length + 5);
+    copyBytes(target, filled(shared(length + 100)), 1, length);
+    expect(target.subarray(1, length + 1)).toEqual(filled(shared(length)));
+    expect([target[0], ...target.subarray(length + 1)]).toEqual([0, 0, 0, 0, 0]);
+  });
+
   it.each([10, MUCH])('refuses %d bytes that do not fit, and copies none of them', (length) => {
     const target = shared(length + 5);
     expect(() => copyBytes(target, filled(isolated(length)), 6)).toThrow(RangeError);

@@ -44,21 +44,22 @@ const fill = nativeFill(globalThis as Engine);
  * Other threads must not look at the target, nor change the source, before this returns and they are told so by an
  * `Atomics` call: it is not atomic in any part.
  *
- * @throws RangeError where the source does not fit. Nothing is copied then.
+ * @param length bytes of the source that there was made room for: it may be longer by now, where its memory grows.
+ * @throws RangeError where that does not fit. Nothing is copied then.
  */
-export function copyBytes(target: Uint8Array, source: Uint8Array, at = 0): void {
-  const { length } = source;
+export function copyBytes(target: Uint8Array, source: Uint8Array, at = 0, length = source.length): void {
+  const bytes = source.length === length ? source : source.subarray(0, length);
   if (length < NATIVE_FROM_SHIFTED || fill === undefined || at + length > target.length) {
-    target.set(source, at);
+    target.set(bytes, at);
     return;
   }
-  const distance = target.byteOffset + at - source.byteOffset;
+  const distance = target.byteOffset + at - bytes.byteOffset;
   if (
     (length < NATIVE_FROM && (distance & WORD_MASK) === 0) ||
-    (Math.abs(distance) < length && mayBeOne(target.buffer, source.buffer))
+    (Math.abs(distance) < length && mayBeOne(target.buffer, bytes.buffer))
   ) {
-    target.set(source, at);
+    target.set(bytes, at);
   } else {
-    fill.call(target, source, at, at + length);
+    fill.call(target, bytes, at, at + length);
   }
 }

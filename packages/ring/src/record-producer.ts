@@ -281,7 +281,7 @@ export abstract class RecordProducer {
     const skew = this.#fittingSkew(byteLength, skewFor(bytes));
     const at = this.reserve(byteLength, skew);
     if (at < 0) return false;
-    if (byteLength > 0) copyBytes(this.memory, bytes, at * 4 + HEADER_BYTES + skew);
+    if (byteLength > 0) copyBytes(this.memory, bytes, at * 4 + HEADER_BYTES + skew, byteLength);
     this.publish(at, byteLength, skew, tag);
     return true;
   }

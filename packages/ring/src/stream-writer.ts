@@ -147,7 +147,7 @@ export class StreamWriter {
     const at = (position >>> 2) & (this.#memory.byteLength - 1);
     const toEnd = this.#memory.byteLength - at;
     if (count <= toEnd) {
-      copyBytes(this.#memory, count === bytes.byteLength ? bytes : bytes.subarray(from, from + count), at);
+      copyBytes(this.#memory, from === 0 ? bytes : bytes.subarray(from, from + count), at, count);
     } else {
       copyBytes(this.#memory, bytes.subarray(from, from + toEnd), at);
       copyBytes(this.#memory, bytes.subarray(from + toEnd, from + count));

@@ -183,8 +183,9 @@ export class Endpoint {
   /**
    * Sends a message as soon as there is room, after those that wait already. The data must not change until then.
    *
-   * @throws (rejects) with `signal.reason` when aborted, HeddleError `ERR_HEDDLE_TIMED_OUT`, `ERR_HEDDLE_CLOSED`, and
-   *   as {@link trySend} does. Nothing was sent then.
+   * @throws (rejects) with `signal.reason` when aborted, HeddleError `ERR_HEDDLE_TIMED_OUT`, `ERR_HEDDLE_CLOSED`, with
+   *   TypeError where data or header became longer or shorter while they waited, and as {@link trySend} does. Nothing was
+   *   sent then.
    */
   async sendAsync(
     id: number,

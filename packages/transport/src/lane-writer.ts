@@ -79,15 +79,16 @@ export class LaneWriter {
   /** Sends header and data in the lane itself. */
   writeInline(id: number, header: Uint8Array, data: Uint8Array): number {
     const headerBytes = header.length;
+    const dataBytes = data.length;
     const dataAt = toUnits(headerBytes);
-    const bodyBytes = dataAt + data.length;
+    const bodyBytes = dataAt + dataBytes;
     const at = this.#reserve(recordPositions(bodyBytes));
     if (at < 0) return this.refuse();
     this.#space[at] = packFirst(KIND.inline, bodyBytes);
     this.#space[at + 1] = packSecond(id, headerBytes);
     const body = at + RECORD_HEAD_WORDS;
-    if (headerBytes > 0) this.#copy(header, body);
-    this.#copy(data, body + (dataAt >> 2));
+    if (headerBytes > 0) this.#copy(header, headerBytes, body);
+    this.#copy(data, dataBytes, body + (dataAt >> 2));
     return this.#finish(bodyBytes);
   }
 
@@ -102,14 +103,16 @@ export class LaneWriter {
     const second = packSecond(id, 0);
     for (let at = from; at < all.length; at++) {
       const data = all[at];
-      if (!(data instanceof Uint8Array) || data.length > most) return at;
+      if (!(data instanceof Uint8Array)) return at;
+      const { length } = data;
+      if (length > most) return at;
       const { position } = this;
-      const next = (position + recordPositions(data.length)) | 0;
+      const next = (position + recordPositions(length)) | 0;
       if (((straight - next) | 0) < 0) return at;
       const first = (position & mask) >> 1;
-      space[first] = packFirst(KIND.inline, data.length);
+      space[first] = packFirst(KIND.inline, length);
       space[first + 1] = second;
-      this.#copy(data, first + RECORD_HEAD_WORDS);
+      this.#copy(data, length, first + RECORD_HEAD_WORDS);
       this.position = next;
     }
     return all.length;
@@ -125,16 +128,17 @@ export class LaneWriter {
     size = 0,
     kind: number = KIND.slot,
   ): number {
-    const bodyBytes = SLOT_BODY_BYTES + header.length;
+    const headerBytes = header.length;
+    const bodyBytes = SLOT_BODY_BYTES + headerBytes;
     const at = this.#reserve(recordPositions(bodyBytes));
     if (at < 0) return this.refuse();
     this.#space[at] = packFirst(kind, bodyBytes);
-    this.#space[at + 1] = packSecond(id, header.length);
+    this.#space[at + 1] = packSecond(id, headerBytes);
     this.#space[at + SLOT_RECORD.descriptor] = descriptor;
     this.#space[at + SLOT_RECORD.dataBytes] = dataBytes;
     this.#space[at + SLOT_RECORD.dataAt] = dataAt;
     this.#space[at + SLOT_RECORD.size] = size;
-    if (header.length > 0) this.#copy(header, at + RECORD_HEAD_WORDS + SLOT_BODY_BYTES / 4);
+    if (headerBytes > 0) this.#copy(header, headerBytes, at + RECORD_HEAD_WORDS + SLOT_BODY_BYTES / 4);
     return this.#finish(bodyBytes);
   }
 
@@ -292,11 +296,10 @@ export class LaneWriter {
     return true;
   }
 
-  /** Copies to a word of the space. What follows up to the next unit may be written over. */
-  #copy(source: Uint8Array, word: number): void {
-    const { length } = source;
+  /** Copies so many bytes to a word of the space. What follows up to the next unit may be written over. */
+  #copy(source: Uint8Array, length: number, word: number): void {
     if (length > MOST_LOOP_BYTES) {
-      copyBytes(this.#bytes, source, word * 4);
+      copyBytes(this.#bytes, source, word * 4, length);
       return;
     }
     const space = this.#space;

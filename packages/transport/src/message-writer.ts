@@ -12,6 +12,11 @@ const { SENT, NO_ROOM } = answers;
 
 const SHIFT_MASK = 7;
 
+/** Where data begins in a slot: congruent to the source's offset modulo 8, where copying is fast. */
+export function shiftFor(data: Uint8Array): number {
+  return data.byteOffset & SHIFT_MASK;
+}
+
 /** What is sent: bytes to be copied, or a loan. */
 export type MessageData = Uint8Array | Loan;
 
@@ -73,8 +78,8 @@ export class MessageWriter {
     const descriptor = pool.tryGet();
     // What is held back goes out, or it could hold all slots for ever.
     if (descriptor === null) return this.#lane.refuse();
-    const shift = data.byteOffset & SHIFT_MASK;
-    copyBytes(memory, data, pool.offset(descriptor) + shift);
+    const shift = shiftFor(data);
+    copyBytes(memory, data, pool.offset(descriptor) + shift, length);
     const answer = this.#writeSlot(id, header, size, descriptor, length, shift, asked);
     if (answer !== SENT) pool.put(descriptor);
     return answer;
@@ -107,13 +112,6 @@ export class MessageWriter {
     this.pool = pool;
     this.descriptor = descriptor;
     return answer;
-  }
-
-  /** A loan with a copy of data, at an offset that is congruent to the source's modulo 8: where copying is fast. */
-  fill(size: number, descriptor: number, data: Uint8Array): Loan {
-    const loan = new Loan(this.#memory, size, descriptor, data.length, data.byteOffset & SHIFT_MASK);
-    copyBytes(this.#memory.memory, data, loan.byteOffset);
-    return loan;
   }
 
   /** Whether a message has to be copied to a slot. */

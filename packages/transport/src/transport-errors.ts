@@ -11,6 +11,18 @@ export function closedError(
   return new HeddleError('ERR_HEDDLE_CLOSED', `${what} is closed${rest}`, { what, ...facts });
 }
 
+/** @throws TypeError where bytes are not as many any more as they were at the call. */
+export function assertUnchanged(
+  what: string,
+  bytes: { readonly byteLength: number },
+  byteLength: number,
+): void {
+  if (bytes.byteLength === byteLength) return;
+  throw new TypeError(
+    `${what} of a message had ${byteLength} bytes, and has ${bytes.byteLength} since it waits to be sent: leave its buffer alone until then`,
+  );
+}
+
 /** What an address or an endpoint leads to is gone. */
 export const WORKER_GONE = 'somebody closed it, or its thread ended; connect to a worker that lives';
 

@@ -29,6 +29,15 @@ function make(options: ContextOptions = {}) {
 }
 
 const bytes = (length: number, first = 0) => Uint8Array.from({ length }, (_, i) => (first + i) & 0xff);
+/** Memory of which more or less can be had later. */
+function resizable(byteLength: number, maxByteLength: number) {
+  const Resizable = ArrayBuffer as unknown as new (
+    byteLength: number,
+    options: { maxByteLength: number },
+  ) => ArrayBuffer & { resize(byteLength: number): void };
+  const buffer = new Resizable(byteLength, { maxByteLength });
+  return { buffer, resize: (to: number) => buffer.resize(to) };
+}
 const codeOf = (act: () => unknown): string => {
   try {
     act();
@@ -300,6 +309,44 @@ describe('back-pressure', () => {
     expect(got).toEqual([1, 2, 3]);
     await Promise.all([first, second, third]);
   });
+
+  it.each([
+    ['grow', 8, 64],
+    ['grow', 1000, 4000],
+    ['are transferred away', 1000, 0],
+    ['are transferred away', 8, 0],
+  ])(
+    'refuses data that %s from %d bytes while they wait, and writes nothing of them (TR-07)',
+    async (_, length, becomes) => {
+      const { receiver, sender, endpoint } = make({ slots: 2, slotBytes: 1024 });
+      receiver.on(1, () => {});
+      const loans = [endpoint.loan(1024)!, endpoint.loan(1024)!];
+      for (const { data } of loans) data.fill(7);
+      while (endpoint.trySend(1, bytes(8)) === 'sent');
+      const { buffer, resize } = resizable(length, 4000);
+      const data = new Uint8Array(buffer).fill(9);
+      const sending = Promise.allSettled([endpoint.sendAsync(1, data), endpoint.sendAsync(1, bytes(8))]);
+      // Whichever lies before the other.
+      const first = loans[0]!.byteOffset < loans[1]!.byteOffset ? loans[0]! : loans[1]!;
+      const second = loans[0] === first ? loans[1]! : loans[0]!;
+      await new Promise(setImmediate);
+      if (becomes > 0) resize(becomes);
+      else structuredClone(buffer, { transfer: [buffer] });
+      first.cancel();
+      for (let turn = 0; turn < 20; turn++) {
+        receiver.progress();
+        sender.progress();
+        await new Promise(setImmediate);
+      }
+      const [changed, other] = await sending;
+      expect(changed).toMatchObject({ status: 'rejected', reason: expect.any(TypeError) });
+      expect(other).toMatchObject({ status: 'fulfilled' });
+      expect(second.data.every((byte) => byte === 7)).toBe(true);
+      // The slot is not lost.
+      expect(endpoint.loan(1024)).toBeDefined();
+      second.cancel();
+    },
+  );
 
   it('takes the largest message, and refuses larger ones with the maximum (TR-07)', () => {
     const { receiver, endpoint, context } = make({ laneBytes: 64, inlineBytes: 8, largeSlots: [] });

@@ -1,4 +1,5 @@
 import {
+  copyBytes,
   type Deadline,
   runAsync,
   runBlocking,
@@ -7,11 +8,11 @@ import {
   type WaitAsyncOptions,
 } from '@heddle/memory';
 import type { ContextMemory } from './context-memory.js';
-import type { Loan } from './loan.js';
-import type { MessageData, MessageWriter, SendStatus } from './message-writer.js';
+import { Loan } from './loan.js';
+import { type MessageData, type MessageWriter, type SendStatus, shiftFor } from './message-writer.js';
 import type { OutboundLane } from './outbound-lane.js';
 import { type Attempt, AttemptSteps } from './send-queue.js';
-import { timedOut } from './transport-errors.js';
+import { assertUnchanged, timedOut } from './transport-errors.js';
 
 /** What a send that waits needs of its endpoint. */
 export interface Way {
@@ -29,11 +30,16 @@ export interface Way {
  *
  * The slot is waited for on the word of its pool; whoever closes the lane wakes that too, so that a wait which has lost
  * its point ends.
+ *
+ * Data and header are not copied before there is a slot, or room: where a program changed their length meanwhile (it
+ * resized the buffer, or transferred it away) nothing of them is written.
  */
 export class WaitingSend implements Attempt {
   readonly #way: Way;
   readonly #data: MessageData;
+  readonly #dataBytes: number;
   readonly #header: Uint8Array;
+  readonly #headerBytes: number;
   readonly #asked: boolean;
   readonly #write: (data: MessageData) => SendStatus;
   /** A slot of this send's own, with a copy of the data. */
@@ -49,13 +55,17 @@ export class WaitingSend implements Attempt {
   ) {
     this.#way = way;
     this.#data = data;
+    this.#dataBytes = data.byteLength;
     this.#header = header;
+    this.#headerBytes = header.length;
     this.#asked = asked;
     this.#write = write;
   }
 
   attempt(): boolean {
     this.#way.assertOpen();
+    assertUnchanged('The header', this.#header, this.#headerBytes);
+    if (!this.#copy) assertUnchanged('The data', this.#data, this.#dataBytes);
     const status = this.#write(this.#copy ?? this.#data);
     if (status === 'closed') this.#way.lane.throwClosed();
     return status === 'sent';
@@ -68,14 +78,14 @@ export class WaitingSend implements Attempt {
 
   /** @throws HeddleError `ERR_HEDDLE_CLOSED`, `ERR_HEDDLE_TIMED_OUT`. */
   block(deadline: Deadline): void {
-    const { memory, lane, messages } = this.#way;
+    const { memory, lane } = this.#way;
     const { platform } = memory;
     const leftMs = () => (deadline === Infinity ? Infinity : deadline - platform.now());
     try {
       const size = this.#sizeNeeded;
       if (size >= 0) {
         const descriptor = memory.slots.of(size).get({ timeout: leftMs(), check: this.#way.assertMaySend });
-        this.#copy = messages.fill(size, descriptor, this.#data as Uint8Array);
+        this.#fill(size, descriptor);
       }
       const done = runBlocking(new AttemptSteps(this), lane.lane.words, platform, leftMs());
       if (!done) throw noRoom(lane);
@@ -87,7 +97,7 @@ export class WaitingSend implements Attempt {
 
   /** The same on the event loop, in turn. @throws (rejects) as {@link block} does, and with `signal.reason`. */
   async wait(options: WaitAsyncOptions, deadline: Deadline): Promise<void> {
-    const { memory, lane, messages } = this.#way;
+    const { memory, lane } = this.#way;
     const { platform } = memory;
     const left = () => ({
       ...options,
@@ -107,7 +117,7 @@ export class WaitingSend implements Attempt {
         const descriptor = await memory.slots
           .of(size)
           .getAsync({ ...left(), check: this.#way.assertMaySend });
-        this.#copy = messages.fill(size, descriptor, this.#data as Uint8Array);
+        this.#fill(size, descriptor);
       }
       await untilDone(new AttemptSteps(this));
     } catch (error) {
@@ -120,11 +130,21 @@ export class WaitingSend implements Attempt {
     }
   }
 
+  /** Copies the data to a slot of this thread, which is given back by who cancels that copy. */
+  #fill(size: number, descriptor: number): void {
+    const { memory } = this.#way;
+    const data = this.#data as Uint8Array;
+    const copy = new Loan(memory, size, descriptor, this.#dataBytes, shiftFor(data));
+    this.#copy = copy;
+    assertUnchanged('The data', data, this.#dataBytes);
+    copyBytes(memory.memory, data, copy.byteOffset, copy.byteLength);
+  }
+
   /** Size of the slot that has to be had first, -1 for none. */
   get #sizeNeeded(): number {
     const { memory, messages } = this.#way;
     if (!messages.needsSlot(this.#data, this.#header, this.#asked)) return -1;
-    return memory.slots.sizeFor((this.#data as Uint8Array).length);
+    return memory.slots.sizeFor(this.#dataBytes);
   }
 }
 
