@@ -66,6 +66,26 @@ const receiveAndAdopt: Body = (player) => {
   return kept(player, descriptor);
 };
 
+/** For the mail: there will be no descriptor. */
+const NOTHING = -2;
+
+const detachAndSendUnlessClosed: Body = (player) => {
+  const descriptor = player.take();
+  if (descriptor === NONE) player.send(0, NOTHING);
+  else {
+    player.unmark(descriptor);
+    if (player.detach(descriptor, SECOND)) player.send(0, descriptor);
+    else player.put(descriptor);
+  }
+  player.flush();
+};
+
+const receiveAdoptAndPut: Body = (player) => {
+  const [descriptor = NONE] = receiveAndAdopt(player) as number[];
+  player.put(descriptor);
+  player.flush();
+};
+
 function kept(player: Player, descriptor: number): number[] {
   player.flush();
   return descriptor === NONE ? [] : [descriptor];
@@ -182,6 +202,42 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
     ),
     model(
       make(1),
+      'two wait until they can close, another one has something, and any of them dies',
+      [getAndPut, (player) => player.closeWaiting(), (player) => player.closeWaiting()],
+      {
+        kills: 1,
+        ...more,
+        search: { strategy: 'pct', schedules: 500 },
+        deep: { search: { strategy: 'exhaustive', preemptions: 1 } },
+        check: (end) => closedByLiving(make(1), end),
+      },
+    ),
+    model(
+      make(1),
+      'two wait until they can close, and one gives that up',
+      [getAndPut, (player) => player.closeWaiting(), (player) => player.closeWaiting(5) || true],
+      {
+        ...more,
+        ...bounded,
+        check: (end) => closedByLiving(make(1), end),
+      },
+    ),
+    model(
+      make(1),
+      'who waits until it can close waits also for what is sent, and adopted meanwhile',
+      [detachAndSendUnlessClosed, receiveAdoptAndPut, (player) => player.closeWaiting()],
+      {
+        kills: 1,
+        // What is sent and nobody heard of comes back when its receiver ends.
+        killable: hasMagazines ? [2] : [1, 2],
+        ...more,
+        ...narrow,
+        deep: { ...narrow.deep, killable: [1, 2] },
+        check: (end) => closedByLiving(make(1), end),
+      },
+    ),
+    model(
+      make(1),
       'closed by force while another one gets and puts',
       [getAndPut, (player) => player.close(true)],
       more,
@@ -251,6 +307,12 @@ const waitAndSay: Body = (player) => {
   player.flush();
   player.send(1, 0);
 };
+
+/** Who waited until it could close, lives, and did not give that up, has closed it; nobody waits any more. */
+function closedByLiving(subject: Subject, end: End): string | undefined {
+  const unclosed = end.results.findIndex((result, i) => !end.dead[i] && result === false);
+  return unclosed >= 0 ? `Thread ${unclosed} has not closed it` : openAfterDeath(subject, end);
+}
 
 /** Where who waited until it could close is dead, and did not close it, the pool is open. */
 function openAfterDeath(subject: Subject, end: End): string | undefined {
