@@ -20,16 +20,20 @@ interface Closer {
 export class CloseSteps implements Steps<boolean> {
   readonly #pool: PoolWords;
   readonly #closer: Closer;
+  readonly #mayWait: boolean;
   #waits = false;
 
-  constructor(pool: PoolWords, closer: Closer) {
+  /** @param timeout milliseconds for which it is run, or left out: where that is 0 or less, it only tries. */
+  constructor(pool: PoolWords, closer: Closer, timeout?: number) {
     this.#pool = pool;
     this.#closer = closer;
+    this.#mayWait = !(timeout !== undefined && timeout <= 0);
   }
 
   /** Done with whether it is closed. */
   begin(): Step<boolean> {
     if (this.#closer.close(false)) return { done: true, value: true };
+    if (!this.#mayWait) return { done: true, value: false };
     if (!this.#waits) this.#closer.beginClosing();
     this.#waits = true;
     const expected = this.#pool.announceSleep();

@@ -119,6 +119,27 @@ describe.each<Partial<MpoolOptions>>([
     expect(isGone()).toBe(true);
   });
 
+  it.each([0, -1])(
+    'not with a wait of %d ms while something is out: who waits for an element waits on',
+    async (wait) => {
+      const pool = poolOf();
+      const descriptors: number[] = [];
+      for (let got = pool.tryGet(); got !== null; got = pool.tryGet()) descriptors.push(got);
+      const waiting = pool.getAsync();
+      const { byteOffset } = segment.directory.find('p')!;
+      const wakeup = () => segment.words[byteOffset / 4 + mpoolLayout.offsets.wakeup];
+      const before = wakeup();
+      expect(() => pool.close({ wait })).toThrow(outstanding);
+      await expect(pool.closeAsync({ timeout: wait })).rejects.toThrow(outstanding);
+      expect(wakeup()).toBe(before);
+      pool.put(descriptors.pop()!);
+      pool.put(await waiting);
+      pool.putMany(descriptors);
+      pool.close({ wait });
+      expect(isGone()).toBe(true);
+    },
+  );
+
   it('by a task of an object that was disposed meanwhile', async () => {
     const pool = poolOf();
     const other = Mpool.open(segment, 'p');

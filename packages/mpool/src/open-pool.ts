@@ -101,9 +101,10 @@ export abstract class OpenPool {
     const { policy, pool } = thread;
     policy.assertMayUse();
     if (wait === false || force) return this.#closed(thread.close(force));
-    const steps = new CloseSteps(pool, thread);
+    const timeout = wait === true ? undefined : wait;
+    const steps = new CloseSteps(pool, thread, timeout);
     try {
-      return this.#closed(runBlocking(steps, pool.words, pool.platform, wait === true ? undefined : wait));
+      return this.#closed(runBlocking(steps, pool.words, pool.platform, timeout));
     } finally {
       steps.end();
     }
@@ -117,7 +118,8 @@ export abstract class OpenPool {
   async closeAsync(options: WaitAsyncOptions = {}): Promise<Closed> {
     if (this.#endedByClose()) return NOTHING_LEFT;
     this.using().policy.assertMayUse();
-    return this.#closed(await this.runAsync((thread) => new CloseSteps(thread.pool, thread), options));
+    const make = (thread: PoolThread) => new CloseSteps(thread.pool, thread, options.timeout);
+    return this.#closed(await this.runAsync(make, options));
   }
 
   #closed(closed: boolean): Closed {
