@@ -182,7 +182,10 @@ export class Directory {
     return isProposed(held) ? undefined : this.#read(slot, held);
   }
 
-  /** All structures, in no order. */
+  /**
+   * All structures, in no order. Of those that come and go meanwhile some may be missing, and one that is removed and created
+   * anew may be there twice.
+   */
   list(): StructureInfo[] {
     const all: StructureInfo[] = [];
     for (let slot = 0; slot < this.capacity; slot++) {

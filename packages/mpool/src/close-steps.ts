@@ -23,11 +23,11 @@ export class CloseSteps implements Steps<boolean> {
   readonly #mayWait: boolean;
   #waits = false;
 
-  /** @param timeout milliseconds for which it is run, or left out: where that is 0 or less, it only tries. */
+  /** @param timeout milliseconds for which it is run: where these are none, it tries once, and refuses nobody. */
   constructor(pool: PoolWords, closer: Closer, timeout?: number) {
     this.#pool = pool;
     this.#closer = closer;
-    this.#mayWait = !(timeout !== undefined && timeout <= 0);
+    this.#mayWait = !((timeout ?? Infinity) <= 0);
   }
 
   /** Done with whether it is closed. */

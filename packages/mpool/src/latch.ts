@@ -19,6 +19,8 @@ export const PATIENCE: Patience = { spins: 100, sleepMs: 3000 };
 const MOST_SLEEPS = 10;
 /** The same for who recovers a dead thread: one, of so many milliseconds. */
 const HURRIED_SLEEP_MS = 20;
+/** How often a thread that must not park looks before it gives up: some milliseconds. */
+const SPINS_WITHOUT_PARKING = 100_000;
 
 let hurried = false;
 
@@ -39,8 +41,6 @@ export function inHurry<Result>(action: () => Result): Result {
 export function isInHurry(): boolean {
   return hurried;
 }
-/** How often a thread that must not park looks before it gives up: some milliseconds. */
-const SPINS_WITHOUT_PARKING = 100_000;
 
 /** Whether the thread of a token lives. */
 export type IsAlive = (token: number) => boolean;

@@ -177,9 +177,11 @@ export class Mpool extends OpenPool {
   }
 
   /**
-   * Brings back what a dead thread had of a pool, as the recovery of the segment does; throws as `Kind.recover` may. For the recovery of a structure
+   * Brings back what a dead thread had of a pool, as the recovery of the segment does. For the recovery of a structure
    * that tells others what came back, and therefore has to come second. Can be repeated; nothing where there is no such
    * pool.
+   *
+   * @throws as `Kind.recover` may.
    */
   static recover(segment: Segment, name: string, dead: RecoveryContext['dead']): void {
     const info = segment.directory.find(name);

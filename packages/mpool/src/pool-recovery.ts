@@ -12,9 +12,9 @@ import type { Shard } from './shard.js';
 const { out: outCount } = mpoolLayout.offsets;
 
 /**
- * Brings back what a dead thread had, once each: the puts that it
- * had not sent off; slots that it held or kept, that it gave away to nobody in
- * particular and nobody adopted, and that were sent to it. What it had handed over stays with its new holder.
+ * Brings back what a dead thread had, once each: the puts that it had not sent off; slots that it held or kept, that it
+ * gave away to nobody in particular and nobody adopted, and that were sent to it. What it had handed over stays with its
+ * new holder. It does not wait any more until it can close the pool.
  *
  * **One commit** a slot: a CAS of its lease word from what it says of the dead thread to free. A recoverer that dies
  * after it leaves a slot that is free and not listed, and the shard's latch held: the next holder repairs the list.
