@@ -91,8 +91,10 @@ export class Receiver {
     return this.#closed || !this.#row.isOpen(this.#place.generation);
   }
 
+  /** What sleeps here in this thread ends; other threads look again. */
   close(): void {
     this.#closed = true;
+    this.#row.doorbell.ring();
   }
 
   /** @throws HeddleError `ERR_HEDDLE_CLOSED` where this thread has closed it. */

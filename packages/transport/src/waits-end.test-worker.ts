@@ -1,9 +1,20 @@
 import type { WorkerAddress } from './address.js';
+import { Idle } from './idle.js';
 import { ALL, DATA, type MateData, runRole } from './mate.test-worker.js';
+import type { TransportWorker } from './transport-worker.js';
 
 interface Data extends MateData {
   readonly address: WorkerAddress;
+  readonly sleep: keyof typeof SLEEPS;
+  readonly end: 'worker' | 'context';
 }
+
+/** Every way to sleep on the event loop until there is something to receive. */
+export const SLEEPS = {
+  run: (worker: TransportWorker) => worker.run(),
+  messages: (worker: TransportWorker) => worker.messages().next(),
+  waitAsync: (worker: TransportWorker) => worker.waitAsync(),
+};
 
 runRole<Data>(import.meta.url, {
   /** Can be sent to, and never reads. */
@@ -20,5 +31,21 @@ runRole<Data>(import.meta.url, {
     while (mate.get(ALL.stop, 0) === 0) if (worker.progress() === 0) worker.wait({ timeout: 100 });
     worker.close();
     mate.context[Symbol.dispose]();
+  },
+
+  /** Sleeps on the event loop at the worker of another thread, and closes its use of that meanwhile. */
+  async leaver({ context }, { address, sleep, end }) {
+    const worker = context.openWorker(address, { idle: Idle.park({ looks: 0 }) });
+    const outcome = SLEEPS[sleep](worker).then(
+      () => 'done',
+      ({ code }) => code,
+    );
+    await new Promise(setImmediate);
+    if (end === 'worker') worker.close();
+    else context[Symbol.dispose]();
+    const expected = sleep === 'waitAsync' ? 'ERR_HEDDLE_CLOSED' : 'done';
+    const ended = await outcome;
+    if (ended !== expected) throw new Error(`It ended with ${ended}`);
+    context[Symbol.dispose]();
   },
 });

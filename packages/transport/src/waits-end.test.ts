@@ -7,6 +7,7 @@ import type { Endpoint, SendAsyncOptions } from './endpoint.js';
 import type { Loan } from './loan.js';
 import { DATA, PHASES, TELL } from './mate.test-worker.js';
 import type { TransportWorker } from './transport-worker.js';
+import { SLEEPS } from './waits-end.test-worker.js';
 
 const SLOTS = 4;
 const DATA_BYTES = 1000;
@@ -159,3 +160,27 @@ describe('when the receiver dies', () => {
     },
   );
 });
+
+describe.each(['serialized', 'multi'] as const)(
+  'when a thread closes its use of a %s worker',
+  (threadMode) => {
+    it('its sleeps there end, and those of the others go on', async () => {
+      const context = contextOf(false);
+      const worker = context.createWorker({ threadMode });
+      const waiting = worker.waitAsync();
+      const crew = new Crew(context, url, 1);
+      for (const sleep of Object.keys(SLEEPS)) {
+        for (const end of ['worker', 'context']) {
+          crew.start('leaver', { address: worker.address, sleep, end }, 1);
+          await crew.untilAllEnded();
+          crew.assertWell();
+        }
+      }
+      const outcomes = settled([waiting]);
+      await turn();
+      expect(outcomes).toEqual([[]]);
+      worker.connect(worker.address).trySend(DATA);
+      await waiting;
+    });
+  },
+);
