@@ -143,12 +143,15 @@ export class Endpoint {
       while (sent < length) {
         sent = this.#messages.writeManyInline(id, all, header, sent);
         if (sent === length) break;
-        answer = this.#messages.write(id, all[sent]!, header, false);
+        const data = all[sent]!;
+        // Reading it may have run code of the program, which closed this.
+        this.assertOpen();
+        answer = this.#messages.write(id, data, header, false);
         if (answer !== SENT) break;
         sent++;
       }
     } finally {
-      if (!corked && !this.#writer.uncork()) this.#lane.throwClosed();
+      if (!corked && !this.uncork()) this.#lane.throwClosed();
     }
     if (sent === 0 && answer === LANE_CLOSED) this.#lane.throwClosed();
     return sent;

@@ -95,11 +95,12 @@ export class LaneWriter {
   /**
    * Sends data without headers in the lane itself, from number `from` on, corked: as far as each is bytes, `most` at most,
    * and there is room that is known and in one piece. Returns the number of the first that is not sent.
+   *
+   * Reading one may run code of the program, which may send here, or {@link leave}: so the place is looked at afterwards.
    */
   writeManyInline(id: number, all: readonly unknown[], from: number, most: number): number {
     const space = this.#space;
     const mask = this.#mask;
-    const straight = this.#straight;
     const second = packSecond(id, 0);
     for (let at = from; at < all.length; at++) {
       const data = all[at];
@@ -108,7 +109,7 @@ export class LaneWriter {
       if (length > most) return at;
       const { position } = this;
       const next = (position + recordPositions(length)) | 0;
-      if (((straight - next) | 0) < 0) return at;
+      if (((this.#straight - next) | 0) < 0) return at;
       const first = (position & mask) >> 1;
       space[first] = packFirst(KIND.inline, length);
       space[first + 1] = second;
@@ -156,6 +157,11 @@ export class LaneWriter {
   /** Whether what is written is held back. */
   get corked(): boolean {
     return this.#corked;
+  }
+
+  /** This end leaves the lane: {@link writeManyInline} that is at it stops. */
+  leave(): void {
+    this.#straight = this.position;
   }
 
   /** Holds back what is written from now on, until {@link uncork} or until there is no more room. */

@@ -135,6 +135,7 @@ export class OutboundLane {
     // The lane may be somebody else's afterwards.
     this.#handled = this.writer.handled;
     this.#left = true;
+    this.writer.leave();
     // Whoever closes the lane does not see what was held back.
     if (this.writer.holdsBack) takeBackLeftOver(this.#memory, this.lane, this.writer.position);
     return endAsSender(this.#memory, this.lane, this.lane.life.state, this.writer.position);

@@ -106,6 +106,44 @@ describe('many messages at once', () => {
     expect(receiver.progress()).toBe(0);
   });
 
+  it.each([bytes(8), bytes(1000)])('write to no lane that a getter among them has left: %#', (data) => {
+    const { context, receiver, sender, endpoint } = make();
+    receiver.on(1, () => {});
+    const another = context.createWorker();
+    const got: number[] = [];
+    another.on(1, (message) => got.push(message.data[0]!));
+    const all = [bytes(8), data, bytes(8), bytes(8)];
+    Object.defineProperty(all, 1, {
+      get() {
+        if (!endpoint.closed) {
+          endpoint.close();
+          receiver.progress();
+          // The same lane, and as far.
+          sender.connect(another.address).trySend(1, bytes(8, 100));
+        }
+        return data;
+      },
+    });
+    expect(codeOf(() => endpoint.sendMany(1, all))).toBe('ERR_HEDDLE_CLOSED');
+    expect(context.usage()).toMatchObject({ lanes: 1, slots: 0 });
+    expect([another.progress(), got]).toEqual([1, [100]]);
+  });
+
+  it('are sent up to one whose getter throws', () => {
+    const { receiver, endpoint } = make();
+    receiver.on(1, () => {});
+    const all = [bytes(8), bytes(1000), bytes(8), bytes(8)];
+    Object.defineProperty(all, 2, {
+      get() {
+        throw new RangeError('on purpose');
+      },
+    });
+    expect(codeOf(() => endpoint.sendMany(1, all))).toBe('RangeError');
+    expect(receiver.progress()).toBe(2);
+    expect(endpoint.trySend(1)).toBe('sent');
+    expect(receiver.progress()).toBe(1);
+  });
+
   it('fail where the receiver is gone, and their slots come back', () => {
     const { receiver, sender, endpoint, context } = make();
     const loan = endpoint.loan(100)!;
