@@ -171,6 +171,26 @@ it('two iterations over one worker: each message goes to one, and is over when t
   }
 });
 
+it.each(['return', 'no return'])(
+  'a next while another one waits is refused, and takes no message: %s',
+  async (how) => {
+    const { receiver, endpoint } = make();
+    const messages = receiver.messages();
+    const waiting = messages.next();
+    await expect(messages.next()).rejects.toMatchObject({ code: 'ERR_HEDDLE_OUTSTANDING' });
+    if (how === 'return') {
+      void messages.return();
+      expect(await messages.next()).toEqual({ done: true, value: undefined });
+      expect((await waiting).done).toBe(true);
+      return;
+    }
+    endpoint.sendMany(1, [bytes(1, 1), bytes(1, 2)]);
+    const got: number[] = [];
+    for (let { value } = await waiting; got.push(value!.data[0]!) < 2; { value } = await messages.next());
+    expect(got).toEqual([1, 2]);
+  },
+);
+
 it('an iteration that is asked from inside a handler is refused', async () => {
   const { receiver, endpoint } = make();
   let asked: Promise<unknown> | undefined;

@@ -1,6 +1,7 @@
 import type { KeepAlive } from './keep-alive.js';
 import type { Message, MessageCursor } from './message.js';
 import type { Pace } from './pace.js';
+import { nextWaits } from './transport-errors.js';
 
 /** What an iteration needs of a receiver. */
 export interface Iterated {
@@ -29,13 +30,16 @@ const DONE = { done: true, value: undefined } as const;
  * this, another iteration, `progress`, `wait`, `arm`, `close`. So an iteration that is dropped, with or without a
  * `return`, stands in nobody's way. A message that is used afterwards says so.
  *
- * `return` ends a `next` that waits, at once.
+ * `return` ends a `next` that waits, at once; another `next` is refused meanwhile, with `ERR_HEDDLE_OUTSTANDING`: it would
+ * end the message of the first one before anybody has seen it.
  */
 export class MessageIterator implements AsyncGenerator<Message, void, undefined> {
   readonly #iterated: Iterated;
   readonly #cursor: MessageCursor;
   readonly #pace: Pace;
   #pause: Promise<unknown> | undefined;
+  /** A `next` has not ended. */
+  #asked = false;
   #over = false;
 
   constructor(iterated: Iterated) {
@@ -45,7 +49,9 @@ export class MessageIterator implements AsyncGenerator<Message, void, undefined>
   }
 
   async next(): Promise<IteratorResult<Message, void>> {
+    if (this.#asked && !this.#over) throw nextWaits();
     const { keepAlive } = this.#iterated;
+    this.#asked = true;
     keepAlive.hold();
     try {
       this.#iterated.takeBack(this.#cursor);
@@ -60,6 +66,7 @@ export class MessageIterator implements AsyncGenerator<Message, void, undefined>
       this.#over = true;
       if (!this.#iterated.isEnd(error)) throw error;
     } finally {
+      this.#asked = false;
       keepAlive.drop();
     }
     this.#over = true;

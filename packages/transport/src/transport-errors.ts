@@ -49,6 +49,13 @@ export function handlerRuns(): HeddleError {
   );
 }
 
+export function nextWaits(): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_OUTSTANDING',
+    'This iteration waits for a message already: await each `next` before the next one',
+  );
+}
+
 export function timedOut(what: string, facts: Readonly<Record<string, unknown>> = {}): HeddleError {
   return new HeddleError('ERR_HEDDLE_TIMED_OUT', `${what}: the time is up`, facts);
 }

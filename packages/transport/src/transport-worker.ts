@@ -201,7 +201,11 @@ export class TransportWorker {
    * {@link run} does.
    *
    * Each message is good until the next one is asked for, or this thread receives on this worker in another way, or
-   * closes it. So an iteration may be dropped at any time; `return`, which `break` calls, ends one that waits at once.
+   * closes it. So an iteration may be dropped at any time; `return`, which `break` calls, ends one that waits at once, and
+   * lets other threads at what the last message kept them off.
+   *
+   * @throws (rejects) `next`, as {@link run} does, and the iteration is over; HeddleError `ERR_HEDDLE_OUTSTANDING` while
+   *   another `next` waits, which goes on.
    */
   messages(options: RunOptions = {}): AsyncGenerator<Message, void, undefined> {
     return this.#receiver.messages(options);

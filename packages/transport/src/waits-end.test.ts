@@ -164,7 +164,7 @@ describe('when the receiver dies', () => {
 describe.each(['serialized', 'multi'] as const)(
   'when a thread closes its use of a %s worker',
   (threadMode) => {
-    it('its sleeps there end, and those of the others go on', async () => {
+    it('its sleeps there end, and those of the others go on (TR-11)', async () => {
       const context = contextOf(false);
       const worker = context.createWorker({ threadMode });
       const waiting = worker.waitAsync();
