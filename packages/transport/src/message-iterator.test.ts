@@ -138,6 +138,51 @@ describe.each(THREAD_MODES)('an iteration over messages of a worker of thread mo
     expect(receiver.progress()).toBe(1);
   });
 
+  it('keeps nothing of a message that was kept: its data stays with the lease', async () => {
+    const { context, receiver, endpoint } = make(threadMode);
+    for (const size of [10, 1000, 10]) endpoint.trySend(1, bytes(size, size));
+    const messages = receiver.messages();
+    const leases = [];
+    for (let i = 0; i < 3; i++) leases.push((await messages.next()).value!.keep());
+    await messages.return();
+    endpoint.flush({ timeout: 0 });
+    expect(leases.map(({ data }) => [data.length, data[0]])).toEqual([
+      [10, 10],
+      [1000, 1000 & 0xff],
+      [10, 10],
+    ]);
+    for (const lease of leases) lease.release();
+    expect(context.usage().slots).toBe(0);
+  });
+
+  it('can be ended by a handler, a callback, or the report of a closed receiver', async () => {
+    const { context, receiver, sender, endpoint } = make(threadMode);
+    const gone = context.createWorker();
+    const reports: number[] = [];
+    receiver.connect(gone.address, {
+      onClosed: ({ unread }) => {
+        reports.push(unread);
+        void second.return();
+      },
+    });
+    const first = receiver.messages();
+    const second = receiver.messages();
+    endpoint.trySend(1, bytes(1000));
+    endpoint.trySend(1, bytes(1000));
+    await first.next();
+    receiver.on(1, () => void first.return());
+    expect(receiver.progress()).toBe(1);
+    expect(await first.next()).toEqual({ done: true, value: undefined });
+    gone.close();
+    endpoint.trySend(1, bytes(1000));
+    // It is asked already: so it answers, and is over with the next one.
+    expect((await second.next()).done).toBe(false);
+    expect(reports).toEqual([0]);
+    expect(await second.next()).toEqual({ done: true, value: undefined });
+    sender.close();
+    expect(context.usage().slots).toBe(0);
+  });
+
   it('can be closed from inside, the worker and the context', async () => {
     for (const close of ['worker', 'context'] as const) {
       const { context, receiver, endpoint } = make(threadMode);
