@@ -251,17 +251,19 @@ export class Endpoint {
    * Meanwhile `'sent'` does not say that the receiver is there still: see there.
    */
   cork(): void {
-    this.#writer.cork();
+    // Others may use the lane of an endpoint that is closed.
+    if (!this.#closed) this.#writer.cork();
   }
 
   /**
    * Publishes what was held back, and everything from now on at once.
    *
-   * @returns false where something was held back, and the receiver is gone: nothing of it was sent, and it is counted as
-   *   `unread` in the report to `onClosed`, once, from `progress`; completions end with an error there.
+   * @returns false where the receiver is gone, as far as this side knows or finds by it: what was held back was not sent,
+   *   and is counted as `unread` in the report to `onClosed`, once, from `progress`; completions end with an error there.
+   *   Also after {@link close}, which publishes what is held back.
    */
   uncork(): boolean {
-    return !this.#lane.left && this.#writer.uncork();
+    return !this.#closed && !this.#lane.left && this.#writer.uncork();
   }
 
   /**

@@ -26,7 +26,8 @@ const CHANGED = 2;
  * | -token           | this thread closed it: nobody enters any more                               |
  *
  * In all but the last, the six bits above the token are the generation of the worker, modulo 64: who knows an earlier
- * one in the same row, and has not learned yet that it was closed, is refused.
+ * one in the same row, and has not learned yet that it was closed, is refused. Where 64 workers were made there since, or a
+ * multiple of that, it gets in, finds the worker of its generation closed, and leaves.
  *
  * A thread that comes again needs one CAS, and knows by it that nobody else was there since.
  *

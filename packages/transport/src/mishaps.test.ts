@@ -193,6 +193,14 @@ describe('an endpoint that shares a lane', () => {
     endpoint.close();
     other.trySend(1);
     expect([receiver.progress(), got]).toEqual([2, 2]);
+    // Neither does it hold back or let go of theirs afterwards.
+    endpoint.cork();
+    other.trySend(1);
+    expect([receiver.progress(), got]).toEqual([1, 3]);
+    other.cork();
+    other.trySend(1);
+    expect(endpoint.uncork()).toBe(false);
+    expect([receiver.progress(), other.uncork(), receiver.progress(), got]).toEqual([0, true, 1, 4]);
   });
 });
 
