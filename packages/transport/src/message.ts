@@ -9,9 +9,9 @@ const { KIND, RECORD_HEAD_BYTES, SLOT_BODY_BYTES, SLOT_RECORD } = record;
 const { bodyBytesOf, headerBytesOf, idOfRecord, kindOf, toUnits } = record;
 
 /**
- * A message while its handler runs: a window on shared memory.
+ * A message while its handler runs, or until an iteration goes on: a window on shared memory.
  *
- * One object is used again for every message of a worker. When the handler returns, its space goes back to the
+ * One object is used again for every message of a worker, or of an iteration. When it is over, its space goes back to the
  * sender; so `copyTo` what you need, or `keep()` it.
  */
 export interface Message {
@@ -42,7 +42,7 @@ export interface Message {
 
 const NO_SLOT = -1;
 
-/** The one message object of a worker. */
+/** The one message object of a worker, or of an iteration. */
 export class MessageCursor implements Message {
   id = 0;
   readonly memory: Uint8Array<SharedArrayBuffer>;
@@ -200,12 +200,12 @@ export class MessageCursor implements Message {
     );
   }
 
-  /** @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` where its handler has returned. */
+  /** @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` where it is over. */
   #assertCurrent(): Lane {
     if (this.#lane) return this.#lane;
     throw new HeddleError(
       'ERR_HEDDLE_STALE_DESCRIPTOR',
-      'This message is over: its handler has returned. Copy what you need, or keep() it',
+      'This message is over: its handler has returned, or this thread has received again. Copy what you need, or keep() it',
     );
   }
 }
