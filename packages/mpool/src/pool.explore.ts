@@ -108,6 +108,12 @@ const bounded = {
 /** The same for the largest ones. */
 const narrow = { ...bounded, search: { preemptions: 1 } } satisfies Partial<Model>;
 
+/** The same for three threads that take every latch. */
+const sampled = {
+  search: { strategy: 'pct', schedules: 300 },
+  deep: { search: { strategy: 'exhaustive', preemptions: 1 } },
+} satisfies Partial<Model>;
+
 /**
  * Models that every policy passes.
  *
@@ -207,8 +213,7 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
       {
         kills: 1,
         ...more,
-        search: { strategy: 'pct', schedules: 500 },
-        deep: { search: { strategy: 'exhaustive', preemptions: 1 } },
+        ...sampled,
         check: (end) => closedByLiving(make(1), end),
       },
     ),
@@ -229,10 +234,9 @@ function common(make: (slots: number) => Subject, more: Partial<Model> = {}): Mo
       {
         kills: 1,
         // What is sent and nobody heard of comes back when its receiver ends.
-        killable: hasMagazines ? [2] : [1, 2],
+        killable: [1, 2],
         ...more,
-        ...narrow,
-        deep: { ...narrow.deep, killable: [1, 2] },
+        ...(hasMagazines ? sampled : narrow),
         check: (end) => closedByLiving(make(1), end),
       },
     ),
