@@ -276,12 +276,13 @@ export class Endpoint {
    */
   flush(options: Pick<WaitOptions, 'timeout'> = {}): void {
     const { platform } = this.#memory;
+    const timeout = timeoutOf(options);
+    const deadline = deadlineAfter(timeout, platform.now);
     if (!this.#lane.queue.isEmpty) throw sendsWait();
     const flushing = new Flushing(this.#lane);
-    const deadline = deadlineAfter(timeoutOf(options), platform.now);
     if (deadline === Infinity && !flushing.attempt()) this.#lane.assertOthersReceive();
     const steps = new AttemptSteps(flushing);
-    if (!runBlocking(steps, this.#lane.lane.words, platform, timeoutOf(options))) throw notHandled();
+    if (!runBlocking(steps, this.#lane.lane.words, platform, timeout)) throw notHandled();
   }
 
   /**

@@ -158,6 +158,12 @@ describe('what cannot be meant', () => {
     );
     const signal = AbortSignal.abort(new Error('no more'));
     await expect(endpoint.sendAsync(1, bytes(1), bytes(0), { signal })).rejects.toThrow('no more');
+    endpoint.cork();
+    endpoint.trySend(1);
+    for (const timeout of [Number.NaN, wrong<number>('5')]) {
+      expect(['RangeError', 'TypeError']).toContain(codeOf(() => endpoint.flush({ timeout })));
+      expect(['RangeError', 'TypeError']).toContain(codeOf(() => sender.flush({ timeout })));
+    }
     expect(receiver.progress()).toBe(0);
     expect(context.usage()).toEqual({ workers: 2, lanes: 1, slots: 0 });
   });
