@@ -2,36 +2,12 @@ import { realPlatform, Segment } from '@heddle/memory';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Context } from './context.js';
 import { Entry } from './entry.js';
-import { THREAD_MODES } from './thread-mode.js';
+import { bytes, codeOf, makePair } from './pair.test-worker.js';
+import { THREAD_MODES, type ThreadMode } from './thread-mode.js';
 import { contextLayout, workerRowAt, workerRowLayout } from './transport.layout.js';
 import type { TransportWorker } from './transport-worker.js';
 
-const bytes = (length: number, first = 0) => Uint8Array.from({ length }, (_, i) => (first + i) & 0xff);
-const codeOf = (act: () => unknown): string => {
-  try {
-    act();
-  } catch (error) {
-    return (error as { code?: string }).code ?? (error as Error).name;
-  }
-  return 'nothing';
-};
-
-function make(threadMode: (typeof THREAD_MODES)[number] = 'single') {
-  const context = Context.create({
-    janitor: false,
-    maxWorkers: 4,
-    maxLanes: 8,
-    laneBytes: 1024,
-    inlineBytes: 64,
-    slotBytes: 4096,
-    slots: 8,
-  });
-  onTestFinished(() => context[Symbol.dispose]());
-  const receiver = context.createWorker({ name: 'receiver', threadMode });
-  const sender = context.createWorker({ name: 'sender' });
-  const endpoint = sender.connect(receiver.address);
-  return { context, receiver, sender, endpoint };
-}
+const make = (threadMode?: ThreadMode) => makePair({}, threadMode);
 
 describe.each(THREAD_MODES)('an iteration over messages of a worker of thread mode %s', (threadMode) => {
   it('that is dropped without a return keeps nothing: the next call ends its message', async () => {

@@ -5,49 +5,17 @@ import { countingPlatform } from '@heddle/memory/counting';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
 import { Context } from './context.js';
-import type { ContextOptions } from './context-options.js';
 import { ENDINGS, ON_PURPOSE } from './mate.test-worker.js';
 import { MOMENTS } from './mishaps.test-worker.js';
+import { bytes, codeOf, codeOfAsync, makePair, SMALL } from './pair.test-worker.js';
 import { THREAD_MODES } from './thread-mode.js';
 
-const SMALL: ContextOptions = {
-  maxWorkers: 4,
-  maxLanes: 8,
-  laneBytes: 1024,
-  inlineBytes: 64,
-  slotBytes: 4096,
-  slots: 8,
-};
 const url = new URL('./mishaps.test-worker.js', import.meta.url);
-
-function make(options: ContextOptions = {}) {
-  const context = Context.create({ ...SMALL, janitor: false, ...options });
-  onTestFinished(() => context[Symbol.dispose]());
-  const receiver = context.createWorker({ name: 'receiver' });
-  const sender = context.createWorker({ name: 'sender' });
-  const endpoint = sender.connect(receiver.address);
-  return { context, receiver, sender, endpoint };
-}
-
-const bytes = (length: number) => new Uint8Array(length);
-const codeOf = (act: () => unknown): string => {
-  try {
-    act();
-  } catch (error) {
-    return (error as { code?: string }).code ?? (error as Error).name;
-  }
-  return 'nothing';
-};
-const codeOfAsync = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'nothing',
-    (error) => error.code ?? error.name,
-  );
 
 describe('addresses', () => {
   it('of another context are refused, also where both live in one segment', () => {
-    const { context, receiver, sender } = make();
-    const elsewhere = make();
+    const { context, receiver, sender } = makePair();
+    const elsewhere = makePair();
     const beside = Context.create({ ...SMALL, segment: context.segment, name: 'beside' });
     onTestFinished(() => beside[Symbol.dispose]());
     // Like the other one in all but the context.
@@ -70,7 +38,7 @@ describe('addresses', () => {
   });
 
   it('that are no more, or none, are refused', () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     const { address } = receiver;
     const encoded = addressToBytes(address);
     for (const wrong of [
@@ -101,7 +69,7 @@ describe('addresses', () => {
 
 describe('connecting', () => {
   it('to itself is a way like any other', () => {
-    const { context, receiver } = make();
+    const { context, receiver } = makePair();
     const self = receiver.connect(receiver.address);
     let got = 0;
     receiver.on(1, (message) => {
@@ -115,7 +83,7 @@ describe('connecting', () => {
   });
 
   it('twice to one address shares a lane, which ends with the last of them', () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     const again = sender.connect(receiver.address);
     expect(context.usage().lanes).toBe(1);
     const got: number[] = [];
@@ -136,7 +104,7 @@ describe('what cannot be meant', () => {
   const wrong = <T>(value: unknown) => value as T;
 
   it('is refused before anything is taken or sent', async () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     for (const idle of [{}, null, 5]) {
       expect(() => context.createWorker({ idle: wrong(idle) })).toThrow(TypeError);
       expect(() => context.openWorker(receiver.address, { idle: wrong(idle) })).toThrow(TypeError);
@@ -171,7 +139,7 @@ describe('what cannot be meant', () => {
 
 describe('opening a worker', () => {
   it.each(THREAD_MODES)('of thread mode %s again in one thread gives the same one', (threadMode) => {
-    const { context, sender } = make();
+    const { context, sender } = makePair();
     const worker = context.createWorker({ threadMode });
     const again = context.openWorker(structuredClone(worker.address));
     expect(again === worker).toBe(true);
@@ -190,7 +158,7 @@ describe('opening a worker', () => {
 
 describe('an endpoint that shares a lane', () => {
   it('lets go of what it holds back when it closes, so that the others’ messages go on', () => {
-    const { receiver, sender, endpoint } = make();
+    const { receiver, sender, endpoint } = makePair();
     const other = sender.connect(receiver.address);
     let got = 0;
     receiver.on(1, () => got++);
@@ -212,7 +180,7 @@ describe('an endpoint that shares a lane', () => {
 
 describe('a thread that has closed its use', () => {
   it('gets an error from whatever it calls, and nothing is out', async () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     receiver.on(1, (message) => void message.keep());
     endpoint.trySend(1, bytes(1000));
     receiver.progress();
@@ -265,7 +233,7 @@ describe('a thread that has closed its use', () => {
   });
 
   it('has to say a time that can be meant', async () => {
-    const { context } = make();
+    const { context } = makePair();
     expect(await codeOfAsync(context.close({ timeout: Number.NaN }))).toBe('RangeError');
     expect(await codeOfAsync(context.close({ timeout: '1' as never }))).toBe('TypeError');
     expect(() => context.kept({ olderThanMs: Number.NaN })).toThrow(RangeError);
@@ -276,7 +244,7 @@ describe('a thread that has closed its use', () => {
   it('may have closed it with endpoints open, again and again: the segment is as it was', () => {
     const segment = Segment.create({ byteLength: 2 ** 22 });
     onTestFinished(() => segment.detach());
-    const first = Context.create({ ...SMALL, segment });
+    const first = Context.create({ ...SMALL, janitor: true, segment });
     const { handle } = first;
     first[Symbol.dispose]();
     let before: object | undefined;
@@ -300,7 +268,7 @@ describe('a thread that has closed its use', () => {
 
 describe('a thread that cannot be started', () => {
   it('leaves no link behind: the janitor ends when nobody is left', async () => {
-    const context = Context.create(SMALL);
+    const context = Context.create({ ...SMALL, janitor: true });
     const { segment, handle } = context;
     await vi.waitUntil(() => segment.janitor !== 0);
     const cannot = [
@@ -324,7 +292,7 @@ describe('a thread that cannot be started', () => {
 
 describe('what goes on for long', () => {
   it('threads that have ended are not held on to', async () => {
-    const { context } = make();
+    const { context } = makePair();
     const offs: number[] = [];
     for (let i = 0; i < 10; i++) {
       const listeners: (() => void)[] = [];
@@ -343,7 +311,7 @@ describe('what goes on for long', () => {
     const platform = countingPlatform();
     const segment = Segment.create({ platform });
     onTestFinished(() => segment.detach());
-    const { context } = make({ segment });
+    const { context } = makePair({ segment });
     const counted = () => {
       platform.reset();
       context.usage();
@@ -360,7 +328,7 @@ describe('what goes on for long', () => {
 });
 
 describe('a thread that ends', () => {
-  const context = Context.create(SMALL);
+  const context = Context.create({ ...SMALL, janitor: true });
   it.each(MOMENTS.flatMap((moment) => ENDINGS.map((ending) => [moment, ending] as const)))(
     'at "%s", by %s, leaves nothing',
     async (moment, ending) => {

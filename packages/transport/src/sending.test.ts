@@ -4,15 +4,10 @@ import { Context } from './context.js';
 import type { ContextOptions } from './context-options.js';
 import type { Lease } from './lease.js';
 import type { Loan } from './loan.js';
+import { bytes, codeOf, makePair, SMALL } from './pair.test-worker.js';
 
 const KIB = 1024;
-const SMALL: ContextOptions = {
-  janitor: false,
-  maxWorkers: 4,
-  maxLanes: 8,
-  laneBytes: 1024,
-  inlineBytes: 64,
-  slotBytes: 4 * KIB,
+const WITH_LARGE: ContextOptions = {
   slots: 4,
   largeSlots: [
     { bytes: 64 * KIB, count: 2 },
@@ -20,24 +15,7 @@ const SMALL: ContextOptions = {
   ],
 };
 
-function make(options: ContextOptions = {}) {
-  const context = Context.create({ ...SMALL, ...options });
-  onTestFinished(() => context[Symbol.dispose]());
-  const receiver = context.createWorker({ name: 'receiver' });
-  const sender = context.createWorker({ name: 'sender' });
-  const endpoint = sender.connect(receiver.address);
-  return { context, receiver, sender, endpoint };
-}
-
-const bytes = (length: number, first = 0) => Uint8Array.from({ length }, (_, i) => (first + i) & 0xff);
-const codeOf = (act: () => unknown): string => {
-  try {
-    act();
-  } catch (error) {
-    return (error as { code?: string }).code ?? (error as Error).name;
-  }
-  return 'nothing';
-};
+const make = (options: ContextOptions = {}) => makePair({ ...WITH_LARGE, ...options });
 
 describe('many messages at once', () => {
   it('arrive in order, in whatever form, and are published together', () => {
@@ -284,7 +262,7 @@ describe('messages larger than a slot', () => {
     [[8192], TypeError],
     [8192, TypeError],
   ])('are refused as an option: %j', (largeSlots, error) => {
-    const options = { ...SMALL, largeSlots } as unknown as ContextOptions;
+    const options = { ...SMALL, ...WITH_LARGE, largeSlots } as unknown as ContextOptions;
     expect(() => Context.create(options)).toThrow(error);
   });
 });

@@ -4,16 +4,7 @@ import { Context } from './context.js';
 import { Crew } from './crew.test-worker.js';
 import type { EndpointReport } from './endpoint.js';
 import { DATA, PHASES, TELL } from './mate.test-worker.js';
-
-const bytes = (length: number) => new Uint8Array(length);
-const codeOf = (act: () => unknown): string => {
-  try {
-    act();
-  } catch (error) {
-    return (error as { code?: string }).code ?? (error as Error).name;
-  }
-  return 'nothing';
-};
+import { bytes, codeOf } from './pair.test-worker.js';
 
 /** A receiver that reads nothing: of this thread, and closed by it; or of another one, that dies. */
 async function make(gone: 'closed' | 'dead') {

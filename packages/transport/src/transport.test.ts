@@ -3,32 +3,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
 import { Completion } from './completion.js';
 import { Context } from './context.js';
-import { type ContextOptions, planOf } from './context-options.js';
+import { planOf } from './context-options.js';
 import { Idle, type IdleStrategy } from './idle.js';
 import { laneLayout } from './lane.layout.js';
 import type { Message } from './message.js';
+import { bytes, codeOf, makePair, SMALL } from './pair.test-worker.js';
 import { laneAt, laneStride, workerRowAt, workerRowLayout } from './transport.layout.js';
 
-const SMALL: ContextOptions = {
-  janitor: false,
-  maxWorkers: 4,
-  maxLanes: 8,
-  laneBytes: 1024,
-  inlineBytes: 64,
-  slotBytes: 4096,
-  slots: 8,
-};
-
-function make(options: ContextOptions = {}) {
-  const context = Context.create({ ...SMALL, ...options });
-  onTestFinished(() => context[Symbol.dispose]());
-  const receiver = context.createWorker({ name: 'receiver' });
-  const sender = context.createWorker({ name: 'sender' });
-  const endpoint = sender.connect(receiver.address);
-  return { context, receiver, sender, endpoint };
-}
-
-const bytes = (length: number, first = 0) => Uint8Array.from({ length }, (_, i) => (first + i) & 0xff);
 /** Memory of which more or less can be had later. */
 function resizable(byteLength: number, maxByteLength: number) {
   const Resizable = ArrayBuffer as unknown as new (
@@ -38,18 +19,10 @@ function resizable(byteLength: number, maxByteLength: number) {
   const buffer = new Resizable(byteLength, { maxByteLength });
   return { buffer, resize: (to: number) => buffer.resize(to) };
 }
-const codeOf = (act: () => unknown): string => {
-  try {
-    act();
-  } catch (error) {
-    return (error as { code?: string }).code ?? (error as Error).name;
-  }
-  return 'nothing';
-};
 
 describe('active messages', () => {
   it('carry header and data of every size, inline and in slots, in order', () => {
-    const { receiver, endpoint, context } = make();
+    const { receiver, endpoint, context } = makePair();
     const got: [number, number, Uint8Array, Uint8Array][] = [];
     receiver.on(7, (message) => {
       got.push([message.id, message.byteLength, message.data.slice(), message.header.slice()]);
@@ -66,7 +39,7 @@ describe('active messages', () => {
   });
 
   it('keep their order between inline, slot and loan (TR-14)', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     const got: number[] = [];
     receiver.on(1, (message) => got.push(message.data[0]!));
     endpoint.trySend(1, bytes(1, 1));
@@ -80,7 +53,7 @@ describe('active messages', () => {
   });
 
   it('travel in place as loans: what the receiver sees is what the sender wrote into', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     const loan = endpoint.loan(4096)!;
     const { byteOffset } = loan;
     loan.data.set(bytes(4096, 9));
@@ -94,7 +67,7 @@ describe('active messages', () => {
   });
 
   it('are copied in from any offset and out of shared memory (PF-02)', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     const source = bytes(3000);
     let got: Uint8Array = bytes(0);
     receiver.on(1, (message) => {
@@ -110,7 +83,7 @@ describe('active messages', () => {
   });
 
   it('say where they come from, so that one can answer', () => {
-    const { receiver, sender, endpoint } = make();
+    const { receiver, sender, endpoint } = makePair();
     receiver.on(1, (message) => {
       receiver.connect(message.sender).trySend(2, bytes(3));
     });
@@ -123,7 +96,7 @@ describe('active messages', () => {
   });
 
   it('and reports find the worker that the endpoint was made from, of several in one thread', () => {
-    const { context, receiver } = make();
+    const { context, receiver } = makePair();
     const reports: number[] = [];
     const others = [0, 1].map((i) => {
       const other = context.createWorker();
@@ -142,7 +115,7 @@ describe('active messages', () => {
   });
 
   it('without a handler are an error, dropped, and give their slot back', () => {
-    const { receiver, endpoint, context } = make();
+    const { receiver, endpoint, context } = makePair();
     let handled = 0;
     receiver.on(1, () => handled++);
     endpoint.trySend(9, bytes(1000));
@@ -154,7 +127,7 @@ describe('active messages', () => {
   });
 
   it('whose handler throws count as handled; the others stay', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     const got: number[] = [];
     receiver.on(1, (message) => {
       got.push(message.data[0]!);
@@ -167,7 +140,7 @@ describe('active messages', () => {
   });
 
   it('whose handler throws at the last of a sender that has gone: its lane is left to whoever uses it next', () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     receiver.on(1, () => {
       throw new Error('from the handler');
     });
@@ -185,7 +158,7 @@ describe('active messages', () => {
   });
 
   it('whose handler throws at the last of a sender that has gone: its lane may lead here again', () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     let handled = 0;
     receiver.on(1, () => {
       if (++handled === 1) throw new Error('from the handler');
@@ -201,7 +174,7 @@ describe('active messages', () => {
   });
 
   it('are over when their handler has returned', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     let kept: Message | undefined;
     receiver.on(1, (message) => {
       kept = message;
@@ -213,7 +186,7 @@ describe('active messages', () => {
   });
 
   it('are handled up to a budget, and fairly: a flood does not shut out another sender', () => {
-    const { context, receiver, endpoint } = make({ laneBytes: 8192 });
+    const { context, receiver, endpoint } = makePair({ laneBytes: 8192 });
     const other = context.createWorker();
     const got: number[] = [];
     receiver.on(1, () => got.push(1));
@@ -228,7 +201,7 @@ describe('active messages', () => {
 
 describe('back-pressure', () => {
   it('is an answer: no resource, then sent when the receiver made room (TR-13)', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     receiver.on(1, () => {});
     let sent = 0;
     while (endpoint.trySend(1, bytes(8)) === 'sent') sent++;
@@ -239,7 +212,7 @@ describe('back-pressure', () => {
   });
 
   it('of slots leaves inline messages a way', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     receiver.on(1, () => {});
     let sent = 0;
     while (endpoint.trySend(1, bytes(1000)) === 'sent') sent++;
@@ -250,7 +223,7 @@ describe('back-pressure', () => {
   });
 
   it('ends a blocking send in time, and nothing was sent', () => {
-    const { receiver, endpoint, context } = make();
+    const { receiver, endpoint, context } = makePair();
     let got = 0;
     receiver.on(1, () => got++);
     let sent = 0;
@@ -265,7 +238,7 @@ describe('back-pressure', () => {
   });
 
   it('makes asynchronous sends wait in order, and nothing overtakes them', async () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     const got: number[] = [];
     receiver.on(1, (message) => got.push(message.data[0]!));
     let sent = 0;
@@ -293,7 +266,7 @@ describe('back-pressure', () => {
   });
 
   it('gives slots to asynchronous sends in their order: none holds one that waits behind another', async () => {
-    const { receiver, endpoint } = make({ slots: 1 });
+    const { receiver, endpoint } = makePair({ slots: 1 });
     const got: number[] = [];
     for (const id of [1, 2, 3]) receiver.on(id, () => got.push(id));
     const only = endpoint.loan(1000)!;
@@ -318,7 +291,7 @@ describe('back-pressure', () => {
   ])(
     'refuses data that %s from %d bytes while they wait, and writes nothing of them (TR-07)',
     async (_, length, becomes) => {
-      const { receiver, sender, endpoint } = make({ slots: 2, slotBytes: 1024 });
+      const { receiver, sender, endpoint } = makePair({ slots: 2, slotBytes: 1024 });
       receiver.on(1, () => {});
       const loans = [endpoint.loan(1024)!, endpoint.loan(1024)!];
       for (const { data } of loans) data.fill(7);
@@ -349,7 +322,7 @@ describe('back-pressure', () => {
   );
 
   it('takes the largest message, and refuses larger ones with the maximum (TR-07)', () => {
-    const { receiver, endpoint, context } = make({ laneBytes: 64, inlineBytes: 8, largeSlots: [] });
+    const { receiver, endpoint, context } = makePair({ laneBytes: 64, inlineBytes: 8, largeSlots: [] });
     const sizes: number[] = [];
     receiver.on(1, (message) => sizes.push(message.byteLength));
     expect(endpoint.maxDataBytes).toBe(4096);
@@ -367,7 +340,7 @@ describe('back-pressure', () => {
   });
 
   it('publishes what was corked at once, or when the lane is full', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     let got = 0;
     receiver.on(1, () => got++);
     endpoint.cork();
@@ -388,7 +361,7 @@ describe('back-pressure', () => {
 
 describe('kept data', () => {
   it('stays until it is released, whether it came in a slot or in the lane', () => {
-    const { receiver, endpoint, context } = make();
+    const { receiver, endpoint, context } = makePair();
     const leases: ReturnType<Message['keep']>[] = [];
     receiver.on(1, (message) => {
       leases.push(message.keep());
@@ -407,7 +380,7 @@ describe('kept data', () => {
   });
 
   it('is an error to keep from the lane where all slots are out', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     let code = '';
     receiver.on(1, (message) => {
       code = codeOf(() => message.keep());
@@ -423,7 +396,7 @@ describe('kept data', () => {
     let now = 1000;
     const segment = Segment.create({ platform: { ...realPlatform, now: () => now } });
     onTestFinished(() => segment.detach());
-    const { context, receiver, sender, endpoint } = make({ segment, slotBytes: 1000 });
+    const { context, receiver, sender, endpoint } = makePair({ segment, slotBytes: 1000 });
     const leases: ReturnType<Message['keep']>[] = [];
     receiver.on(1, (message) => leases.push(message.keep()));
     const loan = endpoint.loan(8);
@@ -455,7 +428,7 @@ describe('kept data', () => {
   });
 
   it('is taken over by its handle, once', () => {
-    const { receiver, endpoint, context } = make();
+    const { receiver, endpoint, context } = makePair();
     let handle: ReturnType<ReturnType<Message['keep']>['handOver']> | undefined;
     receiver.on(1, (message) => {
       const lease = message.keep();
@@ -478,7 +451,7 @@ describe('kept data', () => {
 
 describe('closing', () => {
   it('of the endpoint: what was sent before still arrives, and the lane is used again', () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     const got: number[] = [];
     receiver.on(1, (message) => got.push(message.byteLength));
     endpoint.trySend(1, bytes(10));
@@ -500,7 +473,7 @@ describe('closing', () => {
   });
 
   it('of the receiver: senders fail, are told once from progress, and unread slots come back', () => {
-    const { context, receiver, sender } = make();
+    const { context, receiver, sender } = makePair();
     const reports: unknown[] = [];
     const endpoint = sender.connect(receiver.address, { onClosed: (report) => reports.push(report) });
     receiver.on(1, () => {});
@@ -523,7 +496,7 @@ describe('closing', () => {
   });
 
   it('of the context is refused from inside a handler, and changes nothing', async () => {
-    const { context, receiver, endpoint } = make();
+    const { context, receiver, endpoint } = makePair();
     receiver.on(1, () => context[Symbol.dispose]());
     endpoint.trySend(1);
     expect(codeOf(() => receiver.progress())).toBe('ERR_HEDDLE_OUTSTANDING');
@@ -539,7 +512,7 @@ describe('closing', () => {
   });
 
   it('of the context is done although the function of a completion throws', () => {
-    const { context, receiver, endpoint } = make();
+    const { context, receiver, endpoint } = makePair();
     receiver.on(1, () => {});
     const completion = new Completion(() => {
       throw new Error('from the completion');
@@ -551,7 +524,7 @@ describe('closing', () => {
   });
 
   it('of the receiver: is told from progress alone, and no wait sleeps through it', async () => {
-    const { receiver, sender } = make();
+    const { receiver, sender } = makePair();
     const reports: unknown[] = [];
     sender.connect(receiver.address, { onClosed: (report) => reports.push(report) });
     sender.progress();
@@ -567,7 +540,7 @@ describe('closing', () => {
   });
 
   it('of the receiver, while messages are held back: their slots come back', () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     endpoint.trySend(1, bytes(1000));
     endpoint.cork();
     endpoint.trySend(1, bytes(1000));
@@ -580,7 +553,7 @@ describe('closing', () => {
   });
 
   it('ends everything that waits, with an error, once', async () => {
-    const { receiver, sender, endpoint } = make();
+    const { receiver, sender, endpoint } = makePair();
     receiver.on(1, () => {});
     while (endpoint.trySend(1, bytes(8)) === 'sent');
     const outcomes: string[] = [];
@@ -602,7 +575,7 @@ describe('closing', () => {
   });
 
   it('of the context ends a send that waits for room with a slot in hand', async () => {
-    const { context, endpoint } = make();
+    const { context, endpoint } = makePair();
     while (endpoint.trySend(1, bytes(8)) === 'sent');
     const pending = endpoint.sendAsync(1, bytes(1000)).catch(({ code }) => code);
     // It has its slot by then.
@@ -613,7 +586,7 @@ describe('closing', () => {
   });
 
   it('of the context ends a send that waits for a slot, and a flush', async () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     const loans = Array.from({ length: 8 }, () => endpoint.loan(1000)!);
     const code = (promise: Promise<unknown>) => promise.catch((error) => error.code);
     const pending = code(endpoint.sendAsync(1, bytes(1000)));
@@ -633,7 +606,7 @@ describe('closing', () => {
   });
 
   it('by shutdown: what was sent is read, then every call fails, and waits end (TR-11, LC-01)', async () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     let got = 0;
     receiver.on(1, () => got++);
     const running = sender.run();
@@ -655,7 +628,7 @@ describe('closing', () => {
 
 describe('progress', () => {
   it('is refused from inside a handler', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     const codes: string[] = [];
     receiver.on(1, () =>
       codes.push(
@@ -669,7 +642,7 @@ describe('progress', () => {
   });
 
   it('waits for messages, signals and time', () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     receiver.on(1, () => {});
     expect(receiver.wait({ timeout: 1 })).toBe(false);
     endpoint.trySend(1);
@@ -689,7 +662,7 @@ describe('progress', () => {
     ['park', Idle.park()],
     ['eventLoop', Idle.eventLoop()],
   ] as const)('waits, runs and iterates as its idle strategy says: %s', async (_name, idle) => {
-    const { context, receiver, sender } = make();
+    const { context, receiver, sender } = makePair();
     const other = context.createWorker({ idle });
     const endpoint = sender.connect(other.address);
     let got = 0;
@@ -720,7 +693,7 @@ describe('progress', () => {
   });
 
   it('takes an idle strategy of the program’s own, and refuses what is none', () => {
-    const { receiver } = make();
+    const { receiver } = makePair();
     const asked: number[] = [];
     const idle: IdleStrategy = {
       idle: (looks) => {
@@ -736,7 +709,7 @@ describe('progress', () => {
   });
 
   it('gives the event loop its turn while messages are iterated over', async () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     endpoint.trySend(1);
@@ -749,7 +722,7 @@ describe('progress', () => {
   });
 
   it('runs on the event loop until the signal, and lets the loop turn while messages keep coming', async () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     const abort = new AbortController();
     let got = 0;
     let turns = 0;
@@ -768,7 +741,7 @@ describe('progress', () => {
   });
 
   it('ends a run with what a handler threw', async () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     receiver.on(1, () => {
       throw new Error('from the handler');
     });
@@ -778,7 +751,7 @@ describe('progress', () => {
   });
 
   it('iterates over messages, and gives each slot back', async () => {
-    const { context, receiver, endpoint } = make();
+    const { context, receiver, endpoint } = makePair();
     const sizes = [1, 1000, 0, 2000];
     for (const size of sizes) endpoint.trySend(size % 7, bytes(size));
     const got: number[] = [];
@@ -792,7 +765,7 @@ describe('progress', () => {
   });
 
   it('iterates over messages while endpoints come and go', async () => {
-    const { context, receiver, sender, endpoint: first } = make();
+    const { context, receiver, sender, endpoint: first } = makePair();
     const other = context.createWorker();
     // All endpoints from a worker to a worker share a lane, which ends with the last of them.
     first.close();
@@ -814,7 +787,7 @@ describe('progress', () => {
   });
 
   it('flushes: what was sent was handled', async () => {
-    const { receiver, endpoint } = make();
+    const { receiver, endpoint } = makePair();
     receiver.on(1, () => {});
     endpoint.flush();
     endpoint.trySend(1);
@@ -828,7 +801,7 @@ describe('progress', () => {
 describe('a thread that must not block', () => {
   it('is refused each blocking form, always, and has the others (LC-03)', async () => {
     const segment = Segment.create({ platform: { ...realPlatform, canBlock: () => false } });
-    const { receiver, endpoint } = make({ segment });
+    const { receiver, endpoint } = makePair({ segment });
     let got = 0;
     receiver.on(1, () => got++);
     for (const act of [() => receiver.wait(), () => endpoint.send(1), () => endpoint.flush()]) {
@@ -884,7 +857,7 @@ describe('layout', () => {
 
 describe('addresses and contexts', () => {
   it('travel as objects and as bytes', () => {
-    const { receiver } = make();
+    const { receiver } = makePair();
     const address = receiver.address;
     expect(addressFromBytes(addressToBytes(address))).toEqual(address);
     expect(structuredClone(address)).toEqual(address);
@@ -896,7 +869,7 @@ describe('addresses and contexts', () => {
   });
 
   it('of an earlier worker: its signal wakes nobody who is in its row now', () => {
-    const { context, receiver } = make();
+    const { context, receiver } = makePair();
     receiver.close();
     const next = context.createWorker();
     expect(next.address.row).toBe(receiver.address.row);
@@ -905,7 +878,7 @@ describe('addresses and contexts', () => {
   });
 
   it('of an earlier worker in the same row lead nowhere', () => {
-    const { context, receiver, sender } = make();
+    const { context, receiver, sender } = makePair();
     const { address } = receiver;
     receiver.close();
     const next = context.createWorker();
@@ -915,7 +888,7 @@ describe('addresses and contexts', () => {
   });
 
   it('refuse bad arguments before anything changes', () => {
-    const { context, receiver, sender, endpoint } = make();
+    const { context, receiver, sender, endpoint } = makePair();
     const wrong = (value: unknown) => value as never;
     expect(() => sender.connect(wrong({}))).toThrow(TypeError);
     expect(() => sender.connect({ ...receiver.address, segment: '0123456789abcdef' })).toThrow(RangeError);
@@ -952,11 +925,11 @@ describe('addresses and contexts', () => {
       expect(() => Context.create({ ...SMALL, segment, ...options })).toThrow();
       expect(segment.space.usage().free).toBe(free);
     }
-    make({ segment });
+    makePair({ segment });
   });
 
   it('have as many workers and lanes as was said, and say so', () => {
-    const { context, receiver } = make({ maxWorkers: 3, maxLanes: 1 });
+    const { context, receiver } = makePair({ maxWorkers: 3, maxLanes: 1 });
     const third = context.createWorker();
     expect(codeOf(() => context.createWorker())).toBe('ERR_HEDDLE_EXHAUSTED');
     expect(codeOf(() => receiver.connect(third.address))).toBe('ERR_HEDDLE_EXHAUSTED');
@@ -969,7 +942,7 @@ describe('addresses and contexts', () => {
   });
 
   it('grant only thread modes that there are', () => {
-    const { context, receiver } = make();
+    const { context, receiver } = makePair();
     expect(codeOf(() => context.createWorker({ threadMode: 'exclusive' as never }))).toBe(
       'ERR_HEDDLE_UNSUPPORTED',
     );
@@ -979,7 +952,7 @@ describe('addresses and contexts', () => {
   });
 
   it('are one per thread, until each use was closed', async () => {
-    const { context } = make();
+    const { context } = makePair();
     const again = Context.attach(context.handle);
     expect(again).toBe(context);
     await again.close();

@@ -1,32 +1,12 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { Context } from './context.js';
+import { describe, expect, it } from 'vitest';
 import { Crew } from './crew.test-worker.js';
 import { ALL, DATA } from './mate.test-worker.js';
+import { codeOf, makePair } from './pair.test-worker.js';
 import { THREAD_MODES, type ThreadMode } from './thread-mode.js';
 
-const codeOf = (act: () => unknown): string => {
-  try {
-    act();
-  } catch (error) {
-    return (error as { code?: string }).code ?? (error as Error).name;
-  }
-  return 'nothing';
-};
-
 function make(threadMode: ThreadMode) {
-  const context = Context.create({
-    janitor: false,
-    maxWorkers: 4,
-    maxLanes: 8,
-    laneBytes: 256,
-    inlineBytes: 64,
-    slotBytes: 1000,
-    slots: 2,
-  });
-  onTestFinished(() => context[Symbol.dispose]());
-  const receiver = context.createWorker({ name: 'receiver', threadMode });
-  const sender = context.createWorker({ name: 'sender' });
-  const endpoint = sender.connect(receiver.address);
+  const pair = makePair({ laneBytes: 256, slotBytes: 1000, slots: 2 }, threadMode);
+  const { endpoint, sender } = pair;
   /** Every way to block until the receiver moves, which has to. */
   const blocking = [
     () => endpoint.flush(),
@@ -38,7 +18,7 @@ function make(threadMode: ThreadMode) {
     while (endpoint.trySend(DATA, new Uint8Array(1000)) === 'sent');
     while (endpoint.trySend(DATA, new Uint8Array(8)) === 'sent');
   };
-  return { context, receiver, sender, endpoint, blocking, fill };
+  return { ...pair, blocking, fill };
 }
 
 describe('a thread that would wait for itself is told so, and nothing was sent', () => {
