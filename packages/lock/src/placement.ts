@@ -1,4 +1,5 @@
 import {
+  ALONE_NAME,
   aloneSegment,
   type Layout,
   type Platform,
@@ -39,8 +40,6 @@ export interface Placement {
   /** Whether this thread attached to the segment for this structure alone. */
   readonly ownsSegment?: boolean;
 }
-
-const ALONE_NAME = 'alone';
 
 /** Creates a structure by name, its body zero but for what `init` writes. */
 export function createPlacement(

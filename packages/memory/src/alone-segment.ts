@@ -7,6 +7,13 @@ const RANGES = 8;
 /** What stands before the bodies of these, rounded up. */
 const HEADER_BYTES = 1024;
 
+/** Name of a structure that stands alone, unless told otherwise. */
+export const ALONE_NAME = 'alone';
+
+/** Options of a structure in a segment of its own: it needs no name there. */
+export type Alone<Options extends { readonly name: string }> = Omit<Options, 'name'> &
+  Partial<Pick<Options, 'name'>>;
+
 /**
  * Makes a segment for one structure alone, with the same header and thread table as any other, for up to 64 threads.
  *

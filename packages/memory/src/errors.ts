@@ -54,3 +54,9 @@ export class HeddleError extends Error {
     this.facts = facts;
   }
 }
+
+/** Whether this is thrown where some thread has a structure for too long: it may move on, so what failed can be tried again. */
+export function isStall(error: unknown): boolean {
+  const code = error instanceof HeddleError ? error.code : undefined;
+  return code === 'ERR_HEDDLE_STALLED' || code === 'ERR_HEDDLE_MUST_NOT_BLOCK';
+}

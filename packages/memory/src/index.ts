@@ -1,10 +1,10 @@
 export { whenAborted } from './abort-listeners.js';
-export { aloneSegment } from './alone-segment.js';
+export { ALONE_NAME, type Alone, aloneSegment } from './alone-segment.js';
 export type { WaitAsyncOptions } from './async-wait.js';
 export { runAsync } from './async-wait.js';
 export { copyBytes } from './copy-bytes.js';
 export type { StructureInfo, StructureOptions } from './directory.js';
-export { ERROR_CODES, type ErrorCode, HeddleError } from './errors.js';
+export { ERROR_CODES, type ErrorCode, HeddleError, isStall } from './errors.js';
 export type { Lifeline } from './janitor-link.js';
 export { type Kind, type RecoveryContext, registerKind } from './kind.js';
 export {

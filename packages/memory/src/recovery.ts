@@ -1,5 +1,5 @@
 import type { Directory, StructureInfo } from './directory.js';
-import { HeddleError } from './errors.js';
+import { isStall } from './errors.js';
 import { idOf, type ThreadTable } from './thread-table.js';
 
 /** A thread that is gone, as owner words name it. */
@@ -125,10 +125,4 @@ export class Recovery {
     }
     return { complete, unknownKinds, failures };
   }
-}
-
-/** Whether it was only that some thread had the structure for too long. */
-function isStall(error: unknown): boolean {
-  const code = error instanceof HeddleError ? error.code : undefined;
-  return code === 'ERR_HEDDLE_STALLED' || code === 'ERR_HEDDLE_MUST_NOT_BLOCK';
 }

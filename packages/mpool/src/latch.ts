@@ -181,14 +181,6 @@ export class Latch implements Guard {
   }
 }
 
-/** Whether this is what {@link Latch.acquire} throws. */
-export function isWithoutLatch(error: unknown): boolean {
-  return (
-    error instanceof HeddleError &&
-    (error.code === 'ERR_HEDDLE_MUST_NOT_BLOCK' || error.code === 'ERR_HEDDLE_STALLED')
-  );
-}
-
 /** @param token of the thread that has what is waited for, 0 where that is not known. */
 export function stalled(token = 0): HeddleError {
   const holder = idOf(token);

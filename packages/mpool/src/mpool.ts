@@ -1,4 +1,6 @@
 import {
+  ALONE_NAME,
+  type Alone,
   HeddleError,
   type RecoveryContext,
   registerKind,
@@ -36,7 +38,7 @@ const { adopt, detach } = handOver;
 const { generationOfLease, isOut } = leases;
 
 /** Options of a pool in a segment of its own. */
-export type AloneOptions = Omit<MpoolOptions, 'name'> & Partial<Pick<MpoolOptions, 'name'>>;
+export type AloneOptions = Alone<MpoolOptions>;
 
 /** How an element is waited for. */
 export interface GetOptions extends Pick<WaitOptions, 'timeout'> {
@@ -110,7 +112,7 @@ export class Mpool extends OpenPool {
   static create(options: AloneOptions): Mpool;
   static create(where: Segment | AloneOptions, inSegment?: MpoolOptions): Mpool {
     if (inSegment !== undefined) return Mpool.#create(where as Segment, inSegment, false);
-    const options = { name: 'alone', ...(where as AloneOptions) };
+    const options = { name: ALONE_NAME, ...(where as AloneOptions) };
     const segment = segmentFor(planOf(options), options.maxElems !== undefined);
     try {
       return Mpool.#create(segment, options, true);

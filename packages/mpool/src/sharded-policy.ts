@@ -1,8 +1,8 @@
+import { isStall } from '@heddle/memory';
 import * as descriptors from './descriptor.js';
 import { giveNow } from './give-now.js';
 import type { Growth } from './growth.js';
 import { Lane } from './lane.js';
-import { isWithoutLatch } from './latch.js';
 import * as leases from './lease.js';
 import * as links from './link-word.js';
 import { mpoolLayout } from './mpool.layout.js';
@@ -314,7 +314,7 @@ export class ShardedPolicy implements Policy {
     try {
       this.#sendOff();
     } catch (error) {
-      if (!isWithoutLatch(error)) throw error;
+      if (!isStall(error)) throw error;
     }
   }
 

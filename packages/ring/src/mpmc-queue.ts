@@ -1,4 +1,5 @@
 import {
+  type Alone,
   type Platform,
   registerKind,
   runAsync,
@@ -10,7 +11,7 @@ import { beginBlocking, blockUntil } from './attempt-steps.js';
 import { GateSteps } from './gate.js';
 import { MpmcCells } from './mpmc-cells.js';
 import { MAX_QUEUE_CAPACITY, mpmcByteLength, mpmcQueueLayout } from './mpmc-queue.layout.js';
-import { type Alone, PlacedStructure, type RingHandle } from './placed-structure.js';
+import { PlacedStructure, type RingHandle } from './placed-structure.js';
 import { assertInt32 } from './ring-errors.js';
 
 const { capacity } = mpmcQueueLayout.offsets;

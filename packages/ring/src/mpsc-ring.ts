@@ -1,4 +1,4 @@
-import { HeddleError, type Platform, registerKind, type Segment } from '@heddle/memory';
+import { type Alone, HeddleError, type Platform, registerKind, type Segment } from '@heddle/memory';
 import { closeMpsc } from './mpsc-close.js';
 import { MpscConsumer } from './mpsc-consumer.js';
 import { MpscProducer, mpscLongest } from './mpsc-producer.js';
@@ -13,7 +13,7 @@ import {
   slotAt,
   spaceAt,
 } from './mpsc-ring.layout.js';
-import { type Alone, abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
+import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES } from './record.layout.js';
 import { assertMaxRecordBytes } from './ring-errors.js';

@@ -1,4 +1,6 @@
 import {
+  ALONE_NAME,
+  type Alone,
   aloneSegment,
   type Layout,
   type RecoveryContext,
@@ -14,10 +16,6 @@ export interface RingHandle<Kind extends string = string> {
   readonly segment: SegmentHandle;
   readonly name: string;
 }
-
-/** Options of a structure in a segment of its own: it needs no name there. */
-export type Alone<Options extends { readonly name: string }> = Omit<Options, 'name'> &
-  Partial<Pick<Options, 'name'>>;
 
 /** A side of a structure that a thread has taken. */
 interface Side {
@@ -75,7 +73,7 @@ export class PlacedStructure<Kind extends string> {
         `A ${layout.kind} is created from a segment and options with a name, or from options alone, for a segment of its own`,
       );
     }
-    const options = inSegment ?? ({ name: 'alone', ...where } as Options);
+    const options = inSegment ?? ({ name: ALONE_NAME, ...where } as Options);
     const { byteLength, init } = planOf(options);
     const segment = inSegment ? (where as Segment) : aloneSegment(byteLength);
     try {

@@ -1,5 +1,5 @@
-import { type Platform, registerKind, type Segment } from '@heddle/memory';
-import { type Alone, abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
+import { type Alone, type Platform, registerKind, type Segment } from '@heddle/memory';
+import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { HEADER_BYTES, MAX_RECORD_BYTES } from './record.layout.js';
 import { assertMaxRecordBytes } from './ring-errors.js';

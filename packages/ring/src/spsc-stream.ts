@@ -1,5 +1,5 @@
-import { type Platform, registerKind, type Segment } from '@heddle/memory';
-import { type Alone, abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
+import { type Alone, type Platform, registerKind, type Segment } from '@heddle/memory';
+import { abandonSides, PlacedStructure, type RingHandle } from './placed-structure.js';
 import { capacityFor } from './position.js';
 import { closeSpsc, isClosedSpsc, recoverSpsc } from './spsc-close.js';
 import { spscRingLayout, spscStreamLayout } from './spsc-ring.layout.js';

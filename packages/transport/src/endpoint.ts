@@ -226,6 +226,7 @@ export class Endpoint {
    *   nothing can be sent any more, and as {@link loan} does.
    */
   async loanAsync(byteLength: number, options: WaitAsyncOptions = {}): Promise<Loan> {
+    // Spread below, a bare number would be no options at all.
     timeoutOf(options);
     const size = this.#sizeFor(byteLength);
     this.assertMaySend();
