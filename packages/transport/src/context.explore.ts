@@ -22,7 +22,7 @@ import {
   writeShape,
 } from './transport.layout.js';
 
-const { bodyBytesOf, SLOT_RECORD } = record;
+const { SLOT_RECORD } = record;
 
 /** A whole context over a few words, for the models of this package: the shipped classes, on a slot of each of two sizes. */
 
@@ -257,8 +257,7 @@ const receivingOnce = (thread: SimulatedThread): void => {
   if ((phase === PHASE.open || phase === PHASE.senderGone) && lane.life.leadsTo(RECEIVER)) {
     const inbound = new InboundLane(memory, lane, false);
     if (inbound.reader.look()) {
-      const at = inbound.reader.nextRecord();
-      inbound.reader.begin(bodyBytesOf(inbound.space[at]!));
+      const at = inbound.reader.begin();
       const descriptor = inbound.space[at + SLOT_RECORD.descriptor]!;
       const size = inbound.space[at + SLOT_RECORD.size]!;
       const there = memory.slots.adopt(size, descriptor) >= 0;

@@ -58,8 +58,13 @@ export class LaneReader {
     const behind = this.#words[begun]!;
     // Each round takes a record or padding off what is left.
     while (((behind - this.position) | 0) > 0) {
-      const at = this.nextRecord();
-      this.position = (this.position + recordPositions(bodyBytesOf(this.#space[at]!))) | 0;
+      const at = (this.position & this.#mask) >> 1;
+      const first = this.#space[at]!;
+      if (first === PADDING) {
+        this.#passPadding();
+        continue;
+      }
+      this.position = (this.position + recordPositions(bodyBytesOf(first))) | 0;
       this.#skip(at, this.position);
     }
     this.#limit = this.position;
@@ -82,26 +87,32 @@ export class LaneReader {
     return this.position !== this.#limit;
   }
 
-  /** The word in the space at which the next record begins, which is there. Gets past padding. */
-  nextRecord(): number {
-    const inSpace = this.position & this.#mask;
-    const at = inSpace >> 1;
-    if (this.#space[at] !== PADDING) return at;
-    this.position = (this.position - inSpace + this.#mask + 1) | 0;
-    return 0;
-  }
-
   /**
-   * Notes that handling of the record with such a body begins, and moves behind it. Plain: a thread dies between
-   * Atomics calls, and who reads this word afterwards learned of the death by one.
+   * Moves behind the next record, which is there, and notes that its handling begins. Plain: a thread dies between Atomics
+   * calls, and who reads this word afterwards learned of the death by one.
+   *
+   * @returns the word in the space at which it begins.
    */
-  begin(bodyBytes: number): void {
-    const next = (this.position + recordPositions(bodyBytes)) | 0;
+  begin(): number {
+    const at = (this.position & this.#mask) >> 1;
+    const first = this.#space[at]!;
+    if (first === PADDING) return this.#beginBehindPadding();
+    const next = (this.position + recordPositions(bodyBytesOf(first))) | 0;
     this.#words[begun] = next;
     this.position = next;
+    return at;
   }
 
-  /** Notes that the slot of the record that was begun last is this thread's, or that it has none. */
+  #beginBehindPadding(): number {
+    this.#passPadding();
+    return this.begin();
+  }
+
+  #passPadding(): void {
+    this.position = ((this.position | this.#mask) + 1) | 0;
+  }
+
+  /** Notes that the slot of the record that was begun last is this thread's, or gone. */
   noteAdopted(): void {
     this.#words[adopted] = this.position;
   }

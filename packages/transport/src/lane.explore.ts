@@ -9,7 +9,7 @@ import { record } from './record.js';
 import { LANE_CLOSED, SENT } from './send-answer.js';
 import { AttemptSteps } from './send-queue.js';
 
-const { bodyBytesOf, idOfRecord } = record;
+const { idOfRecord } = record;
 
 /** A lane of two empty records and the doorbell of its receiver, without what is around them. */
 
@@ -71,9 +71,7 @@ const receiving =
       const closed = (thread.atomics.load(thread.words, tail) & 2) !== 0;
       if (reader.look()) {
         while (reader.hasKnown) {
-          const at = reader.nextRecord();
-          const id = idOfRecord(thread.words[SPACE + at + 1]!);
-          reader.begin(bodyBytesOf(thread.words[SPACE + at]!));
+          const id = idOfRecord(thread.words[SPACE + reader.begin() + 1]!);
           reader.noteAdopted();
           if (note) thread.words[NOTES + id - 1]!++;
           ids.push(id);

@@ -42,6 +42,11 @@ export interface Message {
 
 const NO_SLOT = -1;
 
+/** Answers of {@link MessageCursor.moveTo}: the data is in the lane, in a slot that is this thread's now, or gone. */
+export const INLINE = 0;
+export const IN_SLOT = 1;
+export const LOST = 2;
+
 /** The one message object of a worker, or of an iteration. */
 export class MessageCursor implements Message {
   id = 0;
@@ -55,7 +60,7 @@ export class MessageCursor implements Message {
   /** The sender asked to be woken when the slot is back. */
   #asked = false;
   /** So did one since the last {@link takeAsked}. */
-  #anyAsked = false;
+  anyAsked = false;
   #kept = false;
   #byteLength = 0;
   #byteOffset = 0;
@@ -70,47 +75,47 @@ export class MessageCursor implements Message {
   /**
    * Moves to the record at a word of a lane's space.
    *
-   * @returns false where its slot came back to the pool, because its sender died.
+   * Short, and the rest on its own: what reads many short messages is compiled in one piece then.
+   *
+   * @returns `LOST` where its slot came back to the pool, because its sender died; else `INLINE` or `IN_SLOT`.
    */
-  moveTo(lane: Lane, space: Int32Array, at: number): boolean {
+  moveTo(lane: Lane, space: Int32Array, at: number): number {
     const first = space[at]!;
     const second = space[at + 1]!;
     const bodyAt = lane.byteOffset + at * 4 + RECORD_HEAD_BYTES;
+    const headerBytes = headerBytesOf(second);
     this.id = idOfRecord(second);
     this.#lane = lane;
     this.#kept = false;
-    this.#headerByteLength = headerBytesOf(second);
-    if (kindOf(first) === KIND.inline) {
-      const dataAt = toUnits(this.#headerByteLength);
-      this.#slot = NO_SLOT;
-      this.#headerByteOffset = bodyAt;
-      this.#byteOffset = bodyAt + dataAt;
-      this.#byteLength = bodyBytesOf(first) - dataAt;
-      return true;
-    }
-    this.#headerByteOffset = bodyAt + SLOT_BODY_BYTES;
-    this.#asked = kindOf(first) === KIND.asked;
-    if (this.#asked) this.#anyAsked = true;
-    this.#byteLength = space[at + SLOT_RECORD.dataBytes]!;
-    this.#slotAt = space[at + SLOT_RECORD.dataAt]!;
-    return this.#adopt(space[at + SLOT_RECORD.size]!, space[at + SLOT_RECORD.descriptor]!);
+    this.#slot = NO_SLOT;
+    this.#headerByteLength = headerBytes;
+    this.#headerByteOffset = bodyAt;
+    if (kindOf(first) !== KIND.inline) return this.#moveToSlot(space, at, kindOf(first) === KIND.asked);
+    const dataAt = toUnits(headerBytes);
+    this.#byteOffset = bodyAt + dataAt;
+    this.#byteLength = bodyBytesOf(first) - dataAt;
+    return INLINE;
   }
 
-  #adopt(size: number, descriptor: number): boolean {
-    const { slots } = this.#memory;
-    this.#slot = NO_SLOT;
-    this.#size = size;
-    const byteOffset = slots.adopt(size, descriptor);
-    if (byteOffset < 0) return false;
+  #moveToSlot(space: Int32Array, at: number, asked: boolean): number {
+    this.#headerByteOffset += SLOT_BODY_BYTES;
+    this.#asked = asked;
+    if (asked) this.anyAsked = true;
+    this.#byteLength = space[at + SLOT_RECORD.dataBytes]!;
+    this.#slotAt = space[at + SLOT_RECORD.dataAt]!;
+    this.#size = space[at + SLOT_RECORD.size]!;
+    const descriptor = space[at + SLOT_RECORD.descriptor]!;
+    const byteOffset = this.#memory.slots.adopt(this.#size, descriptor);
+    if (byteOffset < 0) return LOST;
     this.#slot = descriptor;
     this.#byteOffset = byteOffset + this.#slotAt;
-    return true;
+    return IN_SLOT;
   }
 
   /** Whether the sender of a message asked to be woken, since the last call of this. */
   takeAsked(): boolean {
-    const asked = this.#anyAsked;
-    this.#anyAsked = false;
+    const asked = this.anyAsked;
+    this.anyAsked = false;
     return asked;
   }
 

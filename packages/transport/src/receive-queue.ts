@@ -4,12 +4,11 @@ import { InboundLane } from './inbound-lane.js';
 import { endLaneTo } from './lane-ends.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
 import { LookedAt } from './looked-at.js';
-import { MessageCursor } from './message.js';
-import { record } from './record.js';
+import * as messages from './message.js';
 import type { WorkerRow } from './worker-row.js';
 
-const { bodyBytesOf } = record;
 const { COOL_AFTER } = LookedAt;
+const { IN_SLOT, INLINE } = messages;
 
 /**
  * Messages of one lane that are handled before the next lane has its turn. As many small ones as a lane holds, unless it
@@ -48,7 +47,7 @@ export interface ReceiveCounts {
  */
 export class ReceiveQueue {
   readonly counts: ReceiveCounts = { handled: 0, lost: 0, skipped: 0 };
-  readonly #cursor: MessageCursor;
+  readonly #cursor: messages.MessageCursor;
   readonly #memory: ContextMemory;
   readonly #row: WorkerRow;
   readonly #place: WorkerPlace;
@@ -67,7 +66,7 @@ export class ReceiveQueue {
     this.#row = memory.row(place.row);
     this.#place = place;
     this.#lanes = new LookedAt(shared ? Infinity : hotLanes);
-    this.#cursor = new MessageCursor(memory);
+    this.#cursor = new messages.MessageCursor(memory);
     // Different from what it is: the first poll looks at all lanes.
     this.#attention = ~this.#row.attention;
   }
@@ -121,9 +120,9 @@ export class ReceiveQueue {
    *
    * What `handle` throws comes through; the message that it was given counts as handled.
    */
-  poll(handle: (message: MessageCursor) => void, budget: number): number {
+  poll(handle: (message: messages.MessageCursor) => void, budget: number): number {
     const { hot } = this.#lanes;
-    this.#warmReady();
+    if (this.#lanes.hasCold) this.#warmReady();
     const count = hot.length;
     let handled = 0;
     let ended = false;
@@ -144,7 +143,7 @@ export class ReceiveQueue {
     return handled;
   }
 
-  #drain(inbound: InboundLane, handle: (message: MessageCursor) => void, most: number): number {
+  #drain(inbound: InboundLane, handle: (message: messages.MessageCursor) => void, most: number): number {
     // A handler that threw kept it from being dropped.
     if (inbound.ended || (this.#shared && !inbound.enter(this.#place))) return 0;
     const { reader } = inbound;
@@ -153,22 +152,38 @@ export class ReceiveQueue {
     try {
       if (!reader.hasKnown && !reader.look()) return 0;
       while (handled < most && reader.hasKnown) {
-        if (!this.#begin(inbound, cursor)) continue;
+        const found = cursor.moveTo(inbound.lane, inbound.space, reader.begin());
+        if (found !== INLINE && this.#isLost(inbound, found)) continue;
         handled++;
         handle(cursor);
         cursor.finish();
       }
     } finally {
-      cursor.finish();
+      this.counts.handled += handled;
       this.#leave(inbound, cursor);
     }
     return handled;
   }
 
-  /** Gives back what was read, and leaves a lane whose sender has gone and of which everything is read. */
-  #leave(inbound: InboundLane, cursor: MessageCursor): void {
+  #isLost({ reader }: InboundLane, found: number): boolean {
+    reader.noteAdopted();
+    if (found === IN_SLOT) return false;
+    this.counts.lost++;
+    return true;
+  }
+
+  /** The message that the cursor is at is done: gives back what was read, and looks after the lane. */
+  #leave(inbound: InboundLane, cursor: messages.MessageCursor): void {
+    cursor.finish();
+    inbound.reader.release();
+    if (this.#shared || inbound.ending || inbound.skipped > 0 || cursor.anyAsked) {
+      this.#lookAfter(inbound, cursor);
+    }
+  }
+
+  /** Leaves a lane whose sender has gone and of which everything is read; lets other threads at another one. */
+  #lookAfter(inbound: InboundLane, cursor: messages.MessageCursor): void {
     const { reader } = inbound;
-    reader.release();
     if (cursor.takeAsked()) this.#memory.tellDone(inbound.lane.life.source.row);
     if (inbound.ending && !reader.look()) inbound.leaveBehindSender(this.#place);
     else if (this.#shared) this.#stepOut(inbound);
@@ -186,34 +201,27 @@ export class ReceiveQueue {
     }
   }
 
-  /** Moves the cursor to the next message of a lane, which is there. Returns false where it was lost. */
-  #begin(inbound: InboundLane, cursor: MessageCursor): boolean {
-    const { reader, space } = inbound;
-    const at = reader.nextRecord();
-    reader.begin(bodyBytesOf(space[at]!));
-    const there = cursor.moveTo(inbound.lane, space, at);
-    reader.noteAdopted();
-    if (there) this.counts.handled++;
-    else this.counts.lost++;
-    return there;
-  }
-
   /**
    * Moves a cursor to the next message, in turn. Returns its lane, undefined where there is none. For reading one by
    * one: then {@link finish}.
    */
-  next(cursor: MessageCursor): InboundLane | undefined {
+  next(cursor: messages.MessageCursor): InboundLane | undefined {
     // Each round but the last takes a message off that was lost.
     for (;;) {
       const inbound = this.#nextLane(cursor);
-      if (!inbound || this.#begin(inbound, cursor)) return inbound;
+      if (!inbound) return undefined;
+      const found = cursor.moveTo(inbound.lane, inbound.space, inbound.reader.begin());
+      if (found === INLINE || !this.#isLost(inbound, found)) {
+        this.counts.handled++;
+        return inbound;
+      }
       this.finish(inbound, cursor);
     }
   }
 
-  #nextLane(cursor: MessageCursor): InboundLane | undefined {
+  #nextLane(cursor: messages.MessageCursor): InboundLane | undefined {
     const { hot } = this.#lanes;
-    this.#warmReady();
+    if (this.#lanes.hasCold) this.#warmReady();
     let found: InboundLane | undefined;
     let ended = false;
     for (let i = 0; i < hot.length && !found; i++) {
@@ -231,8 +239,7 @@ export class ReceiveQueue {
   }
 
   /** The message that the cursor is at is done. */
-  finish(inbound: InboundLane, cursor: MessageCursor): void {
-    cursor.finish();
+  finish(inbound: InboundLane, cursor: messages.MessageCursor): void {
     this.#leave(inbound, cursor);
     if (inbound.ended) this.#dropEnded();
   }
@@ -276,9 +283,8 @@ export class ReceiveQueue {
   }
 
   #warmReady(): void {
-    if (this.#lanes.hasCold && this.#row.doorbell.ready !== 0) {
-      this.#lanes.warm(this.#row.doorbell.takeReady());
-    }
+    const { doorbell } = this.#row;
+    if (doorbell.ready !== 0) this.#lanes.warm(doorbell.takeReady());
   }
 
   #dropEnded(): void {

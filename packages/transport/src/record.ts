@@ -68,12 +68,12 @@ function toUnits(byteLength: number): number {
 
 /** Bytes that a record with such a body takes in the lane. */
 function recordBytes(bodyBytes: number): number {
-  return RECORD_HEAD_BYTES + toUnits(bodyBytes);
+  return toUnits(RECORD_HEAD_BYTES + bodyBytes);
 }
 
 /** By how much such a record moves a position. */
 function recordPositions(bodyBytes: number): number {
-  return recordBytes(bodyBytes) >> POSITION_SHIFT;
+  return toUnits(RECORD_HEAD_BYTES + bodyBytes) >> POSITION_SHIFT;
 }
 
 /**
