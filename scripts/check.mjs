@@ -18,11 +18,8 @@ const vitestReport = join(root, 'node_modules/.cache/heddle-check/vitest.json');
 const stages = [
   {
     name: 'build',
-    what: 'compile all packages with their tests, remove outputs whose source is gone',
-    commands: [
-      ['tsc', '-b'],
-      ['node', 'scripts/prune.mjs'],
-    ],
+    what: 'compile all packages with their tests, join the modules of libraries for Node',
+    commands: [['node', 'scripts/build.mjs']],
   },
   {
     name: 'vitest',

@@ -211,6 +211,18 @@ describe('the rules', () => {
     expect(rules.referencesAreDependencies([below, makePackage(upper, {}, {}, both)])).toHaveLength(2);
   });
 
+  const plain = { 'heddle-source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' };
+
+  test('know the one file for Node of a package that has it', () => {
+    const { default: modules, ...rest } = plain;
+    const exports = { '.': { ...rest, node: './lib/index.js', default: modules } };
+    const files = ['dist', 'lib', 'src'];
+    expect(rules.entriesHaveSources([makePackage(lower, {}, { exports, files })])).toEqual([]);
+    expect(
+      rules.entriesHaveSources([makePackage(lower, {}, { exports: { '.': plain }, files })]),
+    ).toHaveLength(1);
+  });
+
   test.each([
     ['a plain path', './dist/index.js'],
     ['no source', { types: './dist/index.d.ts', default: './dist/index.js' }],
@@ -218,6 +230,7 @@ describe('the rules', () => {
       'another module',
       { 'heddle-source': './src/index.ts', types: './dist/x.d.ts', default: './dist/index.js' },
     ],
+    ['one file for Node, of a package without', { ...plain, node: './lib/index.js' }],
     [
       'the source last',
       { types: './dist/index.d.ts', default: './dist/index.js', 'heddle-source': './src/index.ts' },

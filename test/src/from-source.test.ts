@@ -32,7 +32,9 @@ describe('a program with a worker', () => {
     const { word, inMain, inWorker } = await fromBuild();
     expect(word).toBe(42);
     expect([inMain.file, inWorker.file]).toEqual(['program.js', 'program.test-worker.js']);
-    expect([entries(inMain), entries(inWorker)]).toEqual([['dist/index.js'], ['dist/index.js']]);
+    // Libraries come as one file each, the others module by module.
+    const built = ['dist/index.js', 'lib/index.js'];
+    expect([entries(inMain).sort(), entries(inWorker).sort()]).toEqual([built, built]);
   });
 
   test('runs the sources in both threads', async () => {

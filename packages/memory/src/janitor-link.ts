@@ -56,10 +56,11 @@ function execArgv(): { execArgv?: readonly string[] } {
 }
 
 /**
- * Whether a bundler put this module into a file of another name. The file of the janitor is beside it then only if the
- * bundle was made so, and what a kind names as its module is the program itself, which must not be started once more.
+ * Whether a bundler put this module into a file of another name than those of this package. The file of the janitor is
+ * beside it then only if the bundle was made so, and what a kind names as its module is the program itself, which must not
+ * be started once more.
  */
-const bundled = !/\/janitor-link\.[jt]s(?:$|[?#])/.test(import.meta.url ?? '');
+const bundled = !/\/(?:janitor-link\.[jt]s|lib\/heddle-memory\.js)(?:$|[?#])/.test(import.meta.url ?? '');
 
 /** @throws HeddleError `ERR_HEDDLE_UNSUPPORTED` in a bundle that came without the janitor. */
 function janitorFile(): URL {
@@ -69,7 +70,7 @@ function janitorFile(): URL {
   if (url && (!bundled || files.existsSync(url))) return url;
   throw new HeddleError(
     'ERR_HEDDLE_UNSUPPORTED',
-    'There is no janitor.worker.js beside this bundle: make dist/janitor.worker.js of @heddle/memory an entry of that name, leave @heddle/memory out of the bundle, or do without (janitor: false) and watch workers',
+    'There is no janitor.worker.js beside this bundle: make lib/janitor.worker.js of @heddle/memory an entry of that name, leave @heddle/memory out of the bundle, or do without (janitor: false) and watch workers',
   );
 }
 

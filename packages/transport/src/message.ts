@@ -44,7 +44,7 @@ const NO_SLOT = -1;
 
 /** Answers of {@link MessageCursor.moveTo}: the data is in the lane, in a slot that is this thread's now, or gone. */
 export const INLINE = 0;
-export const IN_SLOT = 1;
+const IN_SLOT = 1;
 export const LOST = 2;
 
 /** The one message object of a worker, or of an iteration. */

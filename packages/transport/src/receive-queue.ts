@@ -8,7 +8,7 @@ import * as messages from './message.js';
 import type { WorkerRow } from './worker-row.js';
 
 const { COOL_AFTER } = LookedAt;
-const { IN_SLOT, INLINE } = messages;
+const { INLINE, LOST } = messages;
 
 /**
  * Messages of one lane that are handled before the next lane has its turn. As many small ones as a lane holds, unless it
@@ -167,7 +167,7 @@ export class ReceiveQueue {
 
   #isLost({ reader }: InboundLane, found: number): boolean {
     reader.noteAdopted();
-    if (found === IN_SLOT) return false;
+    if (found !== LOST) return false;
     this.counts.lost++;
     return true;
   }

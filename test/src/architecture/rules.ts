@@ -83,21 +83,26 @@ export function referencesAreDependencies(packages: readonly Package[]): string[
   });
 }
 
-/** Each entry says where its source, its types and its code are, the condition for sources first. */
+/**
+ * Each entry says where its source, its types and its code are, the condition for sources first: the code in one file with
+ * the rest of the package for Node, of packages that have that, and else module by module.
+ */
 export function entriesHaveSources(packages: readonly Package[]): string[] {
   return packages.flatMap(({ layer, manifest }) =>
     Object.entries(manifest.exports ?? {}).flatMap(([subpath, target]) => {
       if (subpath.endsWith('.json')) return [];
       const stem =
         typeof target === 'object' && sourceOf(target)?.match(/^src\/(?<stem>.+)\.ts$/)?.groups?.['stem'];
+      const joined = manifest.files?.includes('lib') ? [['node', `./lib/${stem}.js`]] : [];
       const expected = [
         ['heddle-source', `./src/${stem}.ts`],
         ['types', `./dist/${stem}.d.ts`],
+        ...joined,
         ['default', `./dist/${stem}.js`],
       ];
       if (JSON.stringify(Object.entries(target)) === JSON.stringify(expected)) return [];
       return [
-        `${layer.folder}/package.json: entry ${subpath} is not { heddle-source, types, default } of one module`,
+        `${layer.folder}/package.json: entry ${subpath} is not { heddle-source, types, node, default } of one module, or has "node" without lib`,
       ];
     }),
   );

@@ -24,7 +24,7 @@ export interface ThreadDescription {
 
 interface PackageDescription {
   readonly name: string;
-  /** Folder and file that its name led to: `src/index.ts` or `dist/index.js`. */
+  /** Folder and file that its name led to: `src/index.ts`, `lib/index.js` or `dist/index.js`. */
   readonly entry: string;
   /** Names that it exports, sorted. */
   readonly exports: readonly string[];
