@@ -25,6 +25,7 @@ export interface SimulatedPlatform {
   pause(): void;
   canBlock(): boolean;
   schedule(callback: () => void, delayMs: number): () => void;
+  turn(callback: () => void): () => void;
   keepAlive(): () => void;
 }
 
@@ -163,20 +164,21 @@ export class SimulatedThread {
 
 /** The platform on top of a performer. */
 export function simulatedPlatform(performer: Performer): SimulatedPlatform {
-  const atomics = simulatedAtomics(performer);
+  const refuseCallback = () =>
+    performer.refuse(
+      'unsupported',
+      'schedules a callback, which a synchronous thread cannot get; drive the step machine instead',
+    );
   return {
-    atomics,
+    atomics: simulatedAtomics(performer),
     now: () => performer.perform(noMemory(NOW)) as number,
     random: () => performer.perform(noMemory(RANDOM)) as number,
     pause: () => {
       performer.perform(noMemory(PAUSE));
     },
     canBlock: () => performer.canBlock(),
-    schedule: () =>
-      performer.refuse(
-        'unsupported',
-        'schedules a callback, which a synchronous thread cannot get; drive the step machine instead',
-      ),
+    schedule: refuseCallback,
+    turn: refuseCallback,
     keepAlive: () => () => {},
   };
 }

@@ -58,15 +58,17 @@ export class Simulation {
     if (shared !== undefined) runner.shared = underSimulatedGlobals(runner, memory.byteLength, shared);
     const words = new Int32Array(new SharedArrayBuffer(program.wordCount * 4));
     for (let word = 0; word < program.wordCount; word++) words[word] = memory.read(0, word * 4) as number;
+    const refuseCallback = () => {
+      throw new TypeError(`Model "${program.model.name}": "init" cannot schedule a callback`);
+    };
     init?.(words, {
       atomics: Atomics,
       now: () => 0,
       random: () => program.randoms[0]!,
       pause: () => {},
       canBlock: () => true,
-      schedule: () => {
-        throw new TypeError(`Model "${program.model.name}": "init" cannot schedule a callback`);
-      },
+      schedule: refuseCallback,
+      turn: refuseCallback,
       keepAlive: () => () => {},
     });
     return Int32Array.from(words);

@@ -77,17 +77,33 @@ test('schedule lets the process end, keepAlive does not until it is released', (
   ).toBe('turn\nend\n');
 });
 
-test('schedule after 0 ms calls back in the next turn, and can be cancelled', async () => {
+test.each([
+  ['schedule after 0 ms', (callback: () => void) => realPlatform.schedule(callback, 0)],
+  ['turn', realPlatform.turn],
+] as const)('%s calls back in the next turn, and can be cancelled', async (_, next) => {
   const order: string[] = [];
-  realPlatform.schedule(() => order.push('cancelled'), 0)();
+  next(() => order.push('cancelled'))();
   const turn = new Promise<void>((resolve) => {
-    realPlatform.schedule(() => {
+    next(() => {
       order.push('turn');
       resolve();
-    }, 0);
+    });
   });
   await Promise.resolve();
   order.push('microtask');
   await turn;
   expect(order).toEqual(['microtask', 'turn']);
+});
+
+test('turn keeps the event loop from sleeping until then, schedule does not', async () => {
+  const immediates = () => process.getActiveResourcesInfo().filter((what) => what === 'Immediate').length;
+  const before = immediates();
+  const cancelled = realPlatform.schedule(() => {}, 0);
+  expect(immediates()).toBe(before);
+  cancelled();
+  const turned = new Promise<void>((resolve) => realPlatform.turn(resolve));
+  expect(immediates()).toBe(before + 1);
+  await turned;
+  realPlatform.turn(() => {})();
+  expect(immediates()).toBe(before);
 });

@@ -45,9 +45,11 @@ export interface Platform {
   canBlock(): boolean;
   /**
    * Calls back once after `delayMs`, without keeping the event loop alive; after 0 as soon as the event loop had its
-   * turn. Returns a function that cancels.
+   * turn, which may be a millisecond where nothing else goes on. Returns a function that cancels.
    */
   schedule(callback: () => void, delayMs: number): () => void;
+  /** Calls back as soon as the event loop had its turn, and keeps it alive until then. Returns a function that cancels. */
+  turn(callback: () => void): () => void;
   /** Keeps the event loop alive until the returned function is called. */
   keepAlive(): () => void;
 }
@@ -98,9 +100,9 @@ function unrefTimeout(callback: () => void, delayMs: number): () => void {
 
 /**
  * Calls back as soon as the event loop had its turn. A timer alone takes a millisecond at least; an immediate alone that
- * does not keep the loop alive waits, where a timer's callback asked for it, until something else wakes the loop.
+ * does not keep the loop alive waits, where nothing else wakes the loop.
  */
-function afterTurn(callback: () => void): () => void {
+function afterUnrefTurn(callback: () => void): () => void {
   const cancel = () => {
     engine.clearImmediate!(turn);
     cancelTimer();
@@ -129,8 +131,16 @@ export const realPlatform: Platform = {
   pause: nativePause ? () => nativePause() : noop,
   canBlock: () => (blockable ??= probeBlocking()),
   schedule(callback, delayMs) {
-    if (delayMs <= 0 && engine.setImmediate) return afterTurn(callback);
+    if (delayMs <= 0 && engine.setImmediate) return afterUnrefTurn(callback);
     return unrefTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
+  },
+  turn(callback) {
+    if (engine.setImmediate) {
+      const immediate = engine.setImmediate(callback);
+      return () => engine.clearImmediate!(immediate);
+    }
+    const timer = engine.setTimeout(callback, 0);
+    return () => engine.clearTimeout(timer);
   },
   keepAlive() {
     let timer: Timer;

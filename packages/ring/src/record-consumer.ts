@@ -210,9 +210,7 @@ export abstract class RecordConsumer {
 
   /** Lets the event loop turn, and keeps it alive until then. */
   async #turn(): Promise<void> {
-    const release = this.platform.keepAlive();
-    await new Promise<void>((resolve) => this.platform.schedule(resolve, 0));
-    release();
+    await new Promise<void>((resolve) => this.platform.turn(resolve));
   }
 
   #steps(): AttemptSteps {

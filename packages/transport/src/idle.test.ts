@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { realPlatform } from '@heddle/memory';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Context } from './context.js';
 import { Idle, type IdleStep, type IdleStrategy } from './idle.js';
 
 /** The steps of a strategy while nothing comes, and how often it pauses. */
@@ -51,5 +53,32 @@ describe('idle strategies', () => {
     expect(() => Idle.park({ looks: -1 })).toThrow(RangeError);
     expect(() => Idle.backoff({ pauses: 0 })).toThrow(RangeError);
     expect(() => Idle.eventLoop({ turns: 0.5 })).toThrow(RangeError);
+  });
+});
+
+describe('turns of the event loop', () => {
+  /** Whether it turns at once: an immediate waits, and keeps it from sleeping. */
+  const turnsAtOnce = () => process.getActiveResourcesInfo().includes('Immediate');
+
+  it('do not let it sleep in between, unless they are not to keep it alive', async () => {
+    const context = Context.create({ janitor: false, slots: 1, maxLanes: 1 });
+    onTestFinished(() => context[Symbol.dispose]());
+    const worker = context.createWorker({ idle: Idle.eventLoop({ turns: 2 ** 20 }) });
+    const running = worker.run();
+    for (let i = 0; i < 10; i++) {
+      await Promise.resolve();
+      expect(turnsAtOnce()).toBe(true);
+      await delay(1);
+    }
+    worker.unref();
+    await delay(5);
+    const seen = new Set<boolean>();
+    for (let i = 0; i < 10 && !seen.has(false); i++) {
+      seen.add(turnsAtOnce());
+      await delay(1);
+    }
+    expect(seen).toContain(false);
+    worker.close();
+    await running;
   });
 });

@@ -23,6 +23,11 @@ export class KeepAlive {
     this.#apply();
   }
 
+  /** Whether the event loop is kept alive now. */
+  get holds(): boolean {
+    return this.#release !== undefined;
+  }
+
   ref(): void {
     this.#wanted = true;
     this.#apply();

@@ -1,5 +1,6 @@
 import type { Platform } from '@heddle/memory';
 import type { IdleStrategy } from './idle.js';
+import type { KeepAlive } from './keep-alive.js';
 
 /** Milliseconds of work after which the event loop has its turn. */
 const SLICE_MS = 5;
@@ -8,14 +9,16 @@ const SLICE_MS = 5;
 export class Pace {
   readonly #idle: IdleStrategy;
   readonly #platform: Platform;
+  readonly #keepAlive: KeepAlive;
   readonly #sleep: () => Promise<unknown>;
   #looks = 0;
   #sliceEnd = 0;
 
   /** @param sleep sleeps on the event loop until there is something. */
-  constructor(idle: IdleStrategy, platform: Platform, sleep: () => Promise<unknown>) {
+  constructor(idle: IdleStrategy, platform: Platform, keepAlive: KeepAlive, sleep: () => Promise<unknown>) {
     this.#idle = idle;
     this.#platform = platform;
+    this.#keepAlive = keepAlive;
     this.#sleep = sleep;
   }
 
@@ -35,8 +38,14 @@ export class Pace {
 
   #letGo(sleep: boolean): Promise<unknown> {
     this.#sliceEnd = 0;
-    if (!sleep) return new Promise<void>((resolve) => this.#platform.schedule(resolve, 0));
+    if (!sleep) return new Promise<void>((resolve) => this.#turn(resolve));
     this.#looks = 0;
     return this.#sleep();
+  }
+
+  /** One that keeps the event loop alive takes microseconds, the other one a millisecond where nothing else goes on. */
+  #turn(callback: () => void): void {
+    if (this.#keepAlive.holds) this.#platform.turn(callback);
+    else this.#platform.schedule(callback, 0);
   }
 }

@@ -143,6 +143,7 @@ export class ReceiveQueue {
     return handled;
   }
 
+  /** The engine compiles it in one piece with what it calls for each message, as far as that is short: the rare is apart. */
   #drain(inbound: InboundLane, handle: (message: messages.MessageCursor) => void, most: number): number {
     // A handler that threw kept it from being dropped.
     if (inbound.ended || (this.#shared && !inbound.enter(this.#place))) return 0;
@@ -165,6 +166,7 @@ export class ReceiveQueue {
     return handled;
   }
 
+  /** After a message that has a slot: whether that came back to the pool before it could be adopted. */
   #isLost({ reader }: InboundLane, found: number): boolean {
     reader.noteAdopted();
     if (found !== LOST) return false;

@@ -276,7 +276,7 @@ export class Receiver {
     const arming = { ...this.#arming, arm: () => !isOver() && this.arm() };
     const { signal } = options;
     const sleep = () => this.#sleep(arming, { signal, ref: false });
-    return new Pace(this.#idleOf(options), this.#memory.platform, sleep);
+    return new Pace(this.#idleOf(options), this.#memory.platform, this.#keepAlive, sleep);
   }
 
   #endsRun(error: unknown, signal: AbortSignal | undefined): boolean {
