@@ -175,6 +175,8 @@ export class Context {
    */
   createWorker(options: WorkerOptions = {}): TransportWorker {
     this.#assertOpen();
+    // Takes milliseconds where its code is new to the thread: the first message should not.
+    this.#memory.slots.of(0);
     return this.#workers.create(options);
   }
 
