@@ -357,7 +357,7 @@ export class Endpoint {
       this.#outstanding.add({
         completion,
         lane: this.#lane,
-        position: this.#writer.position,
+        written: this.#writer.written,
         pool: messages.pool!,
         descriptor: messages.descriptor,
         by: this,

@@ -117,10 +117,11 @@ export class LaneReader {
     this.#words[adopted] = this.position;
   }
 
-  /** Gives the space of everything that was read back to the sender. */
+  /** Gives the space of everything that was read back to the sender. `adopted` keeps up, where all of it was short. */
   release(): void {
     if (this.position === this.#released) return;
     this.#released = this.position;
+    this.noteAdopted();
     if ((this.#atomics.exchange(this.#words, head, this.position) & WAITING) !== 0) {
       this.#atomics.notify(this.#words, head);
     }

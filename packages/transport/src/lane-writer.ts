@@ -49,6 +49,8 @@ export class LaneWriter {
   #published: number;
   /** Position up to which there is room, as far as this end knows. */
   #limit: number;
+  /** The same as a count that does not wrap. Exact: `head` moves by less than all positions between two looks. */
+  #limitCount = 0;
   /** The same, but no further than to the end of the space: up to here records follow each other. */
   #straight: number;
   #corked = false;
@@ -180,14 +182,15 @@ export class LaneWriter {
     return this.position !== this.#published;
   }
 
-  /** Position up to which is handled. 1 load. */
-  get handled(): number {
-    return this.#atomics.load(this.#words, head) & ~POSITION_FLAGS;
+  /** How much is written, as a count that does not wrap: for who asks later, after however much, whether it is handled. */
+  get written(): number {
+    return this.#limitCount - ((this.#limit - this.position) | 0);
   }
 
-  /** Whether everything up to a position is. 1 load. */
-  isHandled(position: number): boolean {
-    return ((this.handled - position) | 0) >= 0;
+  /** How much of that is handled. 1 load. */
+  get handled(): number {
+    this.#see(this.#atomics.load(this.#words, head));
+    return this.#limitCount - this.#capacity;
   }
 
   /**
@@ -197,20 +200,16 @@ export class LaneWriter {
    * @returns what to sleep on; undefined where there is something to do: room, or the lane is closed.
    */
   sleepUntilRoom(bodyBytes: number): Step<never> | undefined {
-    return this.#sleepUntil((this.#neededFor(bodyBytes) + this.position - this.#capacity) | 0);
+    return this.sleepUntilHandled(this.written + this.#neededFor(bodyBytes) - this.#capacity);
   }
 
-  /** The same, until everything up to a position is handled. */
-  sleepUntilHandled(position: number): Step<never> | undefined {
-    return this.#sleepUntil(position);
-  }
-
-  #sleepUntil(handled: number): Step<never> | undefined {
+  /** The same, until so much of what is written is handled. */
+  sleepUntilHandled(written: number): Step<never> | undefined {
     let word = this.#atomics.load(this.#words, head);
     // Each round but the last is one in which the receiver moved on: at most as many as there are records.
     for (;;) {
       this.#see(word);
-      if ((((word & ~POSITION_FLAGS) - handled) | 0) >= 0) return undefined;
+      if (this.#limitCount - this.#capacity >= written) return undefined;
       if ((word & WAITING) !== 0) break;
       const seen = this.#atomics.compareExchange(this.#words, head, word, word | WAITING);
       if (seen === word) {
@@ -259,7 +258,9 @@ export class LaneWriter {
   }
 
   #see(headWord: number): void {
-    this.#limit = ((headWord & ~POSITION_FLAGS) + this.#capacity) | 0;
+    const limit = ((headWord & ~POSITION_FLAGS) + this.#capacity) | 0;
+    this.#limitCount += (limit - this.#limit) | 0;
+    this.#limit = limit;
     this.#straighten();
   }
 

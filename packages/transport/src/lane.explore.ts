@@ -140,10 +140,10 @@ export default [
         sending(1)(thread);
         const bytes = thread.view(Uint8Array, SPACE * 4, SPACE_BYTES);
         const writer = new LaneWriter(thread.words, bytes, bellOf(thread), thread.platform);
-        const { position } = writer;
+        const { written } = writer;
         const flush = {
-          attempt: () => writer.isHandled(position),
-          sleep: () => writer.sleepUntilHandled(position),
+          attempt: () => writer.handled >= written,
+          sleep: () => writer.sleepUntilHandled(written),
         };
         runBlocking(new AttemptSteps(flush), thread.words, thread.platform);
         return thread.words[head]! & ~POSITION_FLAGS;

@@ -25,7 +25,7 @@ export const laneLayout = defineLayout('transport-lane', 1, {
   head: field('receiver'),
   /** Position behind the last record whose handling has begun. Plain. */
   begun: field('receiver'),
-  /** Position behind the last record whose slot has become the receiver's, or was gone. Plain. */
+  /** Position behind the last record whose slot has become the receiver's, or was gone; not behind `head`. Plain. */
   adopted: field('receiver'),
   /** Which thread of the receiver is at the lane: see `entry.ts`. */
   drainer: field('receiver'),

@@ -28,7 +28,7 @@ export class OutboundLane {
   leftOver: LeftOver | undefined;
   readonly #memory: ContextMemory;
   #left = false;
-  /** Position up to which was handled when this side left. */
+  /** How much was handled when this side left. */
   #handled = 0;
 
   private constructor(memory: ContextMemory, lane: Lane, to: WorkerPlace) {
@@ -69,9 +69,9 @@ export class OutboundLane {
     return this.#left;
   }
 
-  /** Whether everything up to a position is handled, as far as this side knows. 1 load, 0 after it has left. */
-  hasHandled(position: number): boolean {
-    return this.#left ? ((this.#handled - position) | 0) >= 0 : this.writer.isHandled(position);
+  /** Whether so much of what is written is handled, as far as this side knows. 1 load, 0 after it has left. */
+  hasHandled(written: number): boolean {
+    return (this.#left ? this.#handled : this.writer.handled) >= written;
   }
 
   /** Leaves, where the receiver has. Returns whether this side has left. 1 load, 0 afterwards. */

@@ -9,8 +9,8 @@ import { closedError } from './transport-errors.js';
 export interface Asked {
   readonly completion: Completion;
   readonly lane: OutboundLane;
-  /** Behind its record. */
-  readonly position: number;
+  /** How much was written when it was. */
+  readonly written: number;
   readonly pool: SlotPool;
   readonly descriptor: number;
   /** The endpoint that sent it. */
@@ -76,8 +76,8 @@ export class Outstanding {
   }
 }
 
-function isDone({ lane, position, pool, descriptor }: Asked): boolean {
-  return lane.hasHandled(position) && !pool.isOut(descriptor);
+function isDone({ lane, written, pool, descriptor }: Asked): boolean {
+  return lane.hasHandled(written) && !pool.isOut(descriptor);
 }
 
 function notKnown(): HeddleError {
