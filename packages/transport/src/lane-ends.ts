@@ -40,13 +40,14 @@ export function clean(memory: ContextMemory, lane: Lane, upTo?: number): LeftOve
 }
 
 /** Of several threads that do this at once, each slot comes back by one. */
-export function takeBackLeftOver(memory: ContextMemory, lane: Lane, upTo?: number): LeftOver {
+export function takeBackLeftOver(memory: ContextMemory, lane: Lane, upTo?: number, from?: number): LeftOver {
   const left = leftOver(
     lane.words,
     memory.shape.laneBytes,
     (size, descriptor) => memory.takeBack(size, descriptor),
     memory.platform,
     upTo,
+    from,
   );
   memory.flushPools();
   return left;

@@ -17,9 +17,11 @@ export interface LeftOver {
 /**
  * Goes through the records that nobody gave back, and hands the descriptors that nobody adopted to `takeBack`.
  *
- * Only for the thread that cleans the lane, or for its sender after the receiver has gone: nothing moves then.
+ * Only for the thread that cleans the lane, or for its sender after the receiver has gone: nothing moves then. What its
+ * sender holds back, only that sees.
  *
  * @param upTo position behind the last record. Default the published tail.
+ * @param from position of the first. Default the head.
  */
 export function leftOver(
   words: Int32Array,
@@ -27,11 +29,12 @@ export function leftOver(
   takeBack: (size: number, descriptor: number) => void,
   platform: Platform = realPlatform,
   upTo = platform.atomics.load(words, tail) & ~POSITION_FLAGS,
+  from = platform.atomics.load(words, head) & ~POSITION_FLAGS,
 ): LeftOver {
   const space = words.subarray(laneLayout.wordCount);
   const mask = (spaceBytes / UNIT_BYTES) * UNIT - 1;
   const count = { begun: 0, unread: 0 };
-  let position = platform.atomics.load(words, head) & ~POSITION_FLAGS;
+  let position = from;
   // Each round takes a record or padding off what is left.
   while (((upTo - position) | 0) > 0) {
     const inSpace = position & mask;

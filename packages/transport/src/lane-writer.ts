@@ -177,9 +177,9 @@ export class LaneWriter {
     return this.publish();
   }
 
-  /** Whether something is held back that is not published: corked, or the lane was closed. */
-  get holdsBack(): boolean {
-    return this.position !== this.#published;
+  /** Position up to which is published. What is behind it is held back: corked, or the lane was closed. */
+  get published(): number {
+    return this.#published;
   }
 
   /** How much is written, as a count that does not wrap: for who asks later, after however much, whether it is handled. */

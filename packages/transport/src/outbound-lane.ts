@@ -136,9 +136,10 @@ export class OutboundLane {
     this.#handled = this.writer.handled;
     this.#left = true;
     this.writer.leave();
-    // Whoever closes the lane does not see what was held back.
-    if (this.writer.holdsBack) takeBackLeftOver(this.#memory, this.lane, this.writer.position);
-    return endAsSender(this.#memory, this.lane, this.lane.life.state, this.writer.position);
+    const { published, position } = this.writer;
+    // Whoever closes the lane does not see what was held back; what was not, its receiver may still read.
+    if (position !== published) takeBackLeftOver(this.#memory, this.lane, position, published);
+    return endAsSender(this.#memory, this.lane, this.lane.life.state, position);
   }
 }
 

@@ -624,6 +624,22 @@ describe('closing', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'ERR_HEDDLE_CLOSED' });
     expect(got).toBe(1);
   });
+
+  it('by shutdown: what was sent is read although its sender leaves with something held back', () => {
+    const { context, receiver, endpoint } = makePair();
+    const got: number[] = [];
+    receiver.on(1, ({ byteLength }) => got.push(byteLength));
+    for (const size of [10, 1000]) endpoint.trySend(1, bytes(size));
+    endpoint.cork();
+    for (const size of [20, 2000]) endpoint.trySend(1, bytes(size));
+    context.shutdown();
+    endpoint.close();
+    expect(context.usage().slots).toBe(1);
+    receiver.progress();
+    expect(got).toEqual([10, 1000]);
+    expect(receiver.counts.lost).toBe(0);
+    expect(context.usage()).toMatchObject({ lanes: 0, slots: 0 });
+  });
 });
 
 describe('progress', () => {
