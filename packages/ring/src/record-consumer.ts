@@ -84,6 +84,7 @@ export abstract class RecordConsumer {
    */
   drain(handler: (record: RingRecord) => void, limit = Number.POSITIVE_INFINITY): number {
     if (this.#state !== IDLE) this.#refuse();
+    if (typeof limit !== 'number') throw new TypeError(`A limit is a number, not ${typeof limit}`);
     if (!(limit >= 0)) throw new RangeError(`A limit is a number of records from 0, not ${limit}`);
     this.giveBack();
     if (limit === 0 || !this.ready()) return 0;

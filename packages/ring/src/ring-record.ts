@@ -66,7 +66,7 @@ export class RecordCursor implements RingRecord {
 
   copyTo(target: Uint8Array, at = 0): number {
     assertBytes(target);
-    if (!(at >= 0 && at + this.byteLength <= target.byteLength)) {
+    if (!(Number.isInteger(at) && at >= 0 && at + this.byteLength <= target.byteLength)) {
       throw new RangeError(
         `A record of ${this.byteLength} bytes does not fit ${target.byteLength} bytes from ${at} on`,
       );

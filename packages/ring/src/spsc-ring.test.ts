@@ -141,7 +141,7 @@ describe('records', () => {
     const target = new Uint8Array(302);
     expect(record.copyTo(target, 2)).toBe(300);
     expect([...target.subarray(2)]).toEqual([...source]);
-    for (const bad of [3, -1, Number.NaN]) expect(() => record.copyTo(target, bad)).toThrow(RangeError);
+    for (const bad of [3, -1, 0.5, Number.NaN]) expect(() => record.copyTo(target, bad)).toThrow(RangeError);
     expect(() => record.copyTo(new Uint16Array(300) as never)).toThrow(TypeError);
   });
 
@@ -181,6 +181,8 @@ describe('records', () => {
     expect(tags).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     expect(words[head]).toBe(words[tail]);
     expect(() => consumer.drain(() => {}, -1)).toThrow(RangeError);
+    for (const bad of ['5', 5n, null])
+      expect(() => consumer.drain(() => {}, bad as never)).toThrow(TypeError);
     expect(consumer.drain(() => {}, 0)).toBe(0);
   });
 
