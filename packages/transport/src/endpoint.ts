@@ -117,7 +117,9 @@ export class Endpoint {
     header: Uint8Array = NOTHING,
     completion?: Completion,
   ): SendStatus {
-    if (this.#closed || this.#lane.left || !this.#lane.queue.isEmpty) return this.#refuse(id, data, header);
+    if (this.#closed || this.#lane.left || !this.#lane.queue.isEmpty) {
+      return this.#refuse(id, data, header, completion);
+    }
     if (completion) return this.#sendAsked(id, data, header, completion);
     return statusOf(this.#messages.write(id, data, header, false));
   }
@@ -344,13 +346,14 @@ export class Endpoint {
   }
 
   /** What `trySend` answers without a try. @throws as that does for bad arguments. */
-  #refuse(id: number, data: MessageData, header: Uint8Array): SendStatus {
+  #refuse(id: number, data: MessageData, header: Uint8Array, completion?: Completion): SendStatus {
+    if (completion) assertCompletion(completion);
     this.#messages.check(id, data, header);
     return this.closed ? 'closed' : 'no-resource';
   }
 
   #sendAsked(id: number, data: MessageData, header: Uint8Array, completion: Completion): SendStatus {
-    if (!(completion instanceof Completion)) throw new TypeError('A completion is a Completion');
+    assertCompletion(completion);
     const messages = this.#messages;
     const answer = messages.write(id, data, header, true);
     if (answer === SENT) {
@@ -380,4 +383,9 @@ export class Endpoint {
         : statusOf(this.#messages.write(id, now, header, false)),
     );
   }
+}
+
+/** @throws TypeError where it is none. */
+function assertCompletion(completion: unknown): void {
+  if (!(completion instanceof Completion)) throw new TypeError('A completion is a Completion');
 }

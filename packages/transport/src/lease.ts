@@ -1,5 +1,6 @@
+import { HeddleError } from '@heddle/memory';
 import type { ContextMemory } from './context-memory.js';
-import type { SlotPool } from './slot-pools.js';
+import { MAX_SHIFT, type SlotPool } from './slot-pools.js';
 import { assertWhole } from './transport-errors.js';
 
 /** What another thread takes a lease over with: plain and cloneable. */
@@ -18,6 +19,9 @@ export interface LeaseHandle {
 /** For {@link LeaseHandle.asker}: nobody asked. */
 export const NOBODY = -1;
 
+/** Where a lease is, as this object knows it. */
+type State = 'held' | 'handed over' | 'released';
+
 /**
  * Data of a message that a thread keeps: a slot of the pool, which is its own until it releases it or hands it over.
  *
@@ -28,6 +32,7 @@ export class Lease {
   readonly #memory: ContextMemory;
   readonly #pool: SlotPool;
   readonly #handle: LeaseHandle;
+  #state: State = 'held';
 
   constructor(memory: ContextMemory, handle: LeaseHandle) {
     this.#memory = memory;
@@ -47,31 +52,43 @@ export class Lease {
       throw new TypeError('A lease is taken over with what lease.handOver() gave');
     }
     const { shape } = memory;
-    assertWhole('The size of a lease', handle.size, 0, shape.slotBytes.length - 1);
-    assertWhole('The asker of a lease', handle.asker, NOBODY, shape.maxWorkers - 1);
-    memory.slots.of(handle.size).adopt(handle.descriptor);
-    return new Lease(memory, { ...handle });
+    const { descriptor, size, at, byteLength, asker } = handle;
+    assertWhole('The size of a lease', size, 0, shape.slotBytes.length - 1);
+    assertWhole('The place of a lease', at, 0, MAX_SHIFT);
+    assertWhole('The length of a lease', byteLength, 0, shape.slotBytes[size]!);
+    assertWhole('The asker of a lease', asker, NOBODY, shape.maxWorkers - 1);
+    memory.slots.of(size).adopt(descriptor);
+    return new Lease(memory, { heddle: 'lease', descriptor, size, at, byteLength, asker });
   }
 
   /**
    * The data in place, a new view each time.
    *
-   * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` after `release`; a view made before it must not be used then.
+   * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` after `release`, `ERR_HEDDLE_NOT_HOLDER` after `handOver`; a view
+   *   made before must not be used then.
    */
   get data(): Uint8Array<SharedArrayBuffer> {
     const { descriptor, at } = this.#handle;
+    if (this.#state === 'handed over') throw handedOver();
     return this.#memory.view(this.#pool.offset(descriptor) + at, this.byteLength);
   }
 
   /**
    * Gives the slot back. Where the sender asked to know, it is told: what that costs is said at `Completion`.
    *
-   * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` the second time. After `handOver` nobody else may have taken it
-   *   yet: then this takes it back.
+   * After `handOver` this takes it back first, where nobody else has taken it yet.
+   *
+   * @throws HeddleError `ERR_HEDDLE_STALE_DESCRIPTOR` the second time; `ERR_HEDDLE_NOT_HOLDER` where it was handed over,
+   *   and somebody has taken it.
    */
   release(): void {
     const { descriptor, asker } = this.#handle;
+    if (this.#state === 'handed over') {
+      this.#pool.adopt(descriptor);
+      this.#state = 'held';
+    }
     this.#pool.put(descriptor);
+    this.#state = 'released';
     if (asker !== NOBODY) this.#memory.tellDone(asker);
   }
 
@@ -83,10 +100,19 @@ export class Lease {
    */
   handOver(): LeaseHandle {
     this.#pool.detach(this.#handle.descriptor);
+    this.#state = 'handed over';
     return { ...this.#handle };
   }
 
+  /** Releases it. Nothing happens where it was released or handed over already, or came back as this thread detached. */
   [Symbol.dispose](): void {
-    this.release();
+    if (this.#state === 'held' && this.#memory.segment.attached) this.release();
   }
+}
+
+function handedOver(): HeddleError {
+  return new HeddleError(
+    'ERR_HEDDLE_NOT_HOLDER',
+    'This lease was handed over: its data is for whoever takes it by context.lease',
+  );
 }

@@ -34,10 +34,17 @@ export class Loan {
   /**
    * Where to write, a new view each time: what the last user of the slot left is in it. Not to be used after the loan
    * was sent or cancelled.
+   *
+   * @throws HeddleError `ERR_HEDDLE_NOT_HOLDER` then; `ERR_HEDDLE_DETACHED` where it came back as this thread detached.
    */
   get data(): Uint8Array<SharedArrayBuffer> {
-    this.assertHeld();
-    return this.#memory.view(this.byteOffset, this.byteLength);
+    return this.#memory.view(this.#pool.offset(this.assertHeld()) + this.shift, this.byteLength);
+  }
+
+  /** @throws TypeError where it is of another context, or of an earlier use of this one. */
+  assertOf(memory: ContextMemory): void {
+    if (memory === this.#memory) return;
+    throw new TypeError('This loan is of another context: ask an endpoint of this one for a loan');
   }
 
   /** The slot. For sending. @throws HeddleError `ERR_HEDDLE_NOT_HOLDER` where it was sent or cancelled. */

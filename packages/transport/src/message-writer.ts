@@ -4,17 +4,15 @@ import type { LaneWriter } from './lane-writer.js';
 import { Loan } from './loan.js';
 import { record } from './record.js';
 import * as answers from './send-answer.js';
-import type { SlotPool } from './slot-pools.js';
+import { MAX_SHIFT, type SlotPool } from './slot-pools.js';
 import { assertBytes, assertWhole, tooLarge } from './transport-errors.js';
 
 const { KIND, MAX_ID, SLOT_BODY_BYTES, toUnits } = record;
 const { SENT, NO_ROOM } = answers;
 
-const SHIFT_MASK = 7;
-
 /** Where data begins in a slot: congruent to the source's offset modulo 8, where copying is fast. */
 export function shiftFor(data: Uint8Array): number {
-  return data.byteOffset & SHIFT_MASK;
+  return data.byteOffset & MAX_SHIFT;
 }
 
 /** What is sent: bytes to be copied, or a loan. */
@@ -129,7 +127,8 @@ export class MessageWriter {
   /** @throws TypeError or RangeError for bad arguments; HeddleError `ERR_HEDDLE_RECORD_TOO_LARGE`. */
   check(id: number, data: MessageData, header: Uint8Array): void {
     assertWhole('The id of a message', id, 0, MAX_ID);
-    if (!(data instanceof Loan)) {
+    if (data instanceof Loan) data.assertOf(this.#memory);
+    else {
       assertBytes('The data of a message', data);
       this.checkDataBytes(data.length);
     }

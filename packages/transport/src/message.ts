@@ -4,6 +4,7 @@ import type { ContextMemory, Lane } from './context-memory.js';
 import { noteKept } from './kept-note.js';
 import { Lease, NOBODY } from './lease.js';
 import { record } from './record.js';
+import { assertBytes } from './transport-errors.js';
 
 const { KIND, RECORD_HEAD_BYTES, SLOT_BODY_BYTES, SLOT_RECORD } = record;
 const { bodyBytesOf, headerBytesOf, idOfRecord, kindOf, toUnits } = record;
@@ -29,7 +30,11 @@ export interface Message {
   readonly header: Uint8Array<SharedArrayBuffer>;
   /** The worker that the sender's endpoint was made from: connect to it to answer. */
   readonly sender: WorkerAddress;
-  /** Copies the data to `target` from `at` on. @returns its length. @throws RangeError where it does not fit. */
+  /**
+   * Copies the data to `target` from `at` on.
+   *
+   * @returns its length. @throws RangeError where it does not fit, TypeError where the target is no Uint8Array.
+   */
   copyTo(target: Uint8Array, at?: number): number;
   /**
    * Keeps the data beyond the handler. What came in a slot is not copied; what came in the lane is, into a slot.
@@ -159,7 +164,8 @@ export class MessageCursor implements Message {
   }
 
   copyTo(target: Uint8Array, at = 0): number {
-    if (at + this.#byteLength > target.byteLength) {
+    assertBytes('The target of a copy', target);
+    if (!(Number.isInteger(at) && at >= 0 && at + this.#byteLength <= target.byteLength)) {
       throw new RangeError(
         `Data of ${this.#byteLength} bytes does not fit ${target.byteLength} bytes from ${at} on`,
       );

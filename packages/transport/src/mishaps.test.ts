@@ -5,6 +5,7 @@ import { countingPlatform } from '@heddle/memory/counting';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
 import { Context } from './context.js';
+import type { Lease } from './lease.js';
 import { ENDINGS, ON_PURPOSE } from './mate.test-worker.js';
 import { MOMENTS } from './mishaps.test-worker.js';
 import { bytes, codeOf, codeOfAsync, makePair, SMALL } from './pair.test-worker.js';
@@ -132,8 +133,97 @@ describe('what cannot be meant', () => {
       expect(['RangeError', 'TypeError']).toContain(codeOf(() => endpoint.flush({ timeout })));
       expect(['RangeError', 'TypeError']).toContain(codeOf(() => sender.flush({ timeout })));
     }
+    for (const budget of ['5', 5n, null, {}])
+      expect(() => receiver.progress(wrong(budget))).toThrow(TypeError);
     expect(receiver.progress()).toBe(0);
     expect(context.usage()).toEqual({ workers: 2, lanes: 1, slots: 0 });
+  });
+
+  it('is bytes that only say so', () => {
+    const { context, receiver, endpoint } = makePair();
+    for (const length of [-8, 5, 5000, Number.NaN]) {
+      const bad = wrong<Uint8Array>({ [Symbol.toStringTag]: 'Uint8Array', length, byteLength: length });
+      expect(() => endpoint.trySend(1, bad)).toThrow(TypeError);
+      expect(() => endpoint.trySend(1, bytes(1), bad)).toThrow(TypeError);
+      expect(() => endpoint.sendMany(1, [bad])).toThrow(TypeError);
+    }
+    expect(receiver.progress()).toBe(0);
+    expect(context.usage().slots).toBe(0);
+  });
+
+  it('is a completion that is none, also where earlier sends wait', async () => {
+    const { receiver, endpoint } = makePair();
+    receiver.on(1, () => {});
+    while (endpoint.trySend(1) === 'sent');
+    const waiting = endpoint.sendAsync(1);
+    expect(() => endpoint.trySend(1, bytes(1), bytes(0), wrong({}))).toThrow(TypeError);
+    receiver.progress();
+    await waiting;
+  });
+
+  it('is a loan of another context, and it stays what it was', () => {
+    const [one, other] = [makePair(), makePair()];
+    const loan = one.endpoint.loan(100)!;
+    const others = other.endpoint.loan(100)!;
+    expect(() => other.endpoint.trySend(1, loan)).toThrow(TypeError);
+    expect(() => other.endpoint.send(1, loan)).toThrow(TypeError);
+    expect(() => other.endpoint.sendMany(1, [loan])).toThrow(TypeError);
+    expect(one.endpoint.trySend(1, loan)).toBe('sent');
+    expect(other.endpoint.trySend(1, others)).toBe('sent');
+  });
+
+  it('is a place to copy data to that there is not', () => {
+    const { receiver, endpoint } = makePair();
+    receiver.on(1, (message) => {
+      for (const at of [-1, 0.5, 51, Number.NaN, Infinity, '1', 1n]) {
+        const target = new Uint8Array(100);
+        expect(() => message.copyTo(target, wrong(at))).toThrow(RangeError);
+        expect(target).toEqual(new Uint8Array(100));
+      }
+      for (const bad of [
+        null,
+        {},
+        new Array(100),
+        new Float64Array(100),
+        new DataView(new ArrayBuffer(100)),
+      ]) {
+        expect(() => message.copyTo(wrong(bad))).toThrow(TypeError);
+      }
+      const target = new Uint8Array(100);
+      expect(message.copyTo(target, 50)).toBe(50);
+      expect(target.subarray(50)).toEqual(bytes(50, 1));
+    });
+    endpoint.trySend(1, bytes(50, 1));
+    expect(receiver.progress()).toBe(1);
+  });
+
+  it('is a lease of what there is not, and it stays to be taken', () => {
+    const { context, receiver, endpoint } = makePair();
+    const leases: Lease[] = [];
+    receiver.on(1, (message) => leases.push(message.keep()));
+    endpoint.trySend(1, bytes(100, 1));
+    receiver.progress();
+    const handle = leases[0]!.handOver();
+    for (const bad of [
+      { size: 4 },
+      { size: '0' },
+      { at: -1 },
+      { at: 8 },
+      { byteLength: -1 },
+      { byteLength: SMALL.slotBytes! + 1 },
+      { byteLength: Number.NaN },
+      { byteLength: '5' },
+      { asker: SMALL.maxWorkers },
+      { asker: -2 },
+    ]) {
+      expect(['RangeError', 'TypeError']).toContain(
+        codeOf(() => context.lease({ ...handle, ...wrong(bad) })),
+      );
+    }
+    expect(codeOf(() => context.lease({ ...handle, descriptor: -1 }))).toBe('ERR_HEDDLE_BAD_DESCRIPTOR');
+    const lease = context.lease(handle);
+    expect(lease.data).toEqual(bytes(100, 1));
+    lease.release();
   });
 });
 
@@ -181,7 +271,8 @@ describe('an endpoint that shares a lane', () => {
 describe('a thread that has closed its use', () => {
   it('gets an error from whatever it calls, and nothing is out', async () => {
     const { context, receiver, sender, endpoint } = makePair();
-    receiver.on(1, (message) => void message.keep());
+    const leases: Lease[] = [];
+    receiver.on(1, (message) => leases.push(message.keep()));
     endpoint.trySend(1, bytes(1000));
     receiver.progress();
     const lent = endpoint.loan(1000)!;
@@ -219,7 +310,11 @@ describe('a thread that has closed its use', () => {
     ]) {
       expect(await codeOfAsync(act()), String(act)).toBe(closed);
     }
+    expect(codeOf(() => lent.data)).toBe('ERR_HEDDLE_DETACHED');
+    expect(codeOf(() => leases[0]!.data)).toBe('ERR_HEDDLE_DETACHED');
+    expect(codeOf(() => leases[0]!.release())).toBe('ERR_HEDDLE_DETACHED');
     // What harms nobody is done, or not.
+    leases[0]![Symbol.dispose]();
     lent.cancel();
     endpoint.uncork();
     endpoint.close();

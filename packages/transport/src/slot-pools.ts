@@ -2,8 +2,11 @@ import type { WaitAsyncOptions, WaitOptions } from '@heddle/memory';
 import { KEPT_NOTE_BYTES } from './kept-note.js';
 import { isStale } from './transport-errors.js';
 
-/** Bytes by which a slot is larger than the longest data: for the shift to where copying in is fast, and who keeps it. */
-export const SLOT_SLACK_BYTES = 8 + KEPT_NOTE_BYTES;
+/** Most bytes of a slot in front of the data: the shift to where copying in is fast. */
+export const MAX_SHIFT = 7;
+
+/** Bytes by which a slot is larger than the longest data: for the shift, and who keeps it. */
+export const SLOT_SLACK_BYTES = MAX_SHIFT + 1 + KEPT_NOTE_BYTES;
 
 /** How a slot is waited for: `check` is called before each sleep, and what it throws ends the wait. */
 interface SlotWait {

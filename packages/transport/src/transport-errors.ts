@@ -92,9 +92,13 @@ export function isStale(error: unknown): boolean {
   );
 }
 
-/** @throws TypeError where it is not a Uint8Array. */
+/** @throws TypeError where it is not a Uint8Array, of this realm or of another. */
 export function assertBytes(what: string, bytes: unknown): asserts bytes is Uint8Array {
-  if (bytes instanceof Uint8Array || Object.prototype.toString.call(bytes) === '[object Uint8Array]') return;
+  if (
+    ArrayBuffer.isView(bytes) &&
+    (bytes instanceof Uint8Array || Object.prototype.toString.call(bytes) === '[object Uint8Array]')
+  )
+    return;
   throw new TypeError(`${what} is a Uint8Array; of another view, pass its bytes`);
 }
 

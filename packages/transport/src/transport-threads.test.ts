@@ -398,6 +398,18 @@ describe('thread modes', () => {
     expect(context.usage()).toEqual({ workers: 1, lanes: 0, slots: 0 });
   });
 
+  it('serialized: one that ended with its owner leads nowhere from another thread, either', async () => {
+    const { context, worker, hello, start } = make();
+    const owner = start({ role: 'own', to: worker.address });
+    await until(worker, () => hello.length === 1);
+    const shared = context.openWorker(hello[0]!);
+    await owner.terminate();
+    await until(worker, () => shared.closed);
+    expect(() => shared.connect(worker.address)).toThrow(
+      expect.objectContaining({ code: 'ERR_HEDDLE_CLOSED' }),
+    );
+  });
+
   it('serialized: threads take turns on one worker, each message once', async () => {
     const { context, worker, told, start } = make({ laneBytes: 512 });
     const shared = context.createWorker({ threadMode: 'serialized' });

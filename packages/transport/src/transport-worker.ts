@@ -10,7 +10,7 @@ import type { ReceiveCounts } from './receive-queue.js';
 import { Receiver } from './receiver.js';
 import { record } from './record.js';
 import { THREAD_MODES, type ThreadMode } from './thread-mode.js';
-import { assertWhole, noHandler } from './transport-errors.js';
+import { assertWhole, closedError, noHandler } from './transport-errors.js';
 import { WorkerAccess } from './worker-access.js';
 import type { OpenOptions, RunOptions, WaitForMessagesOptions } from './worker-options.js';
 import type { WorkerRow } from './worker-row.js';
@@ -82,7 +82,7 @@ export class TransportWorker {
     return row === this.#place.row && generation === this.#place.generation;
   }
 
-  /** What this thread has received so far. */
+  /** What this thread has received so far. Messages that `progress` is at are counted when it is through with their lane. */
   get counts(): Readonly<ReceiveCounts> {
     return this.#receiver.queue.counts;
   }
@@ -114,7 +114,7 @@ export class TransportWorker {
    *   where it is one of another context.
    */
   connect(address: WorkerAddress, options: EndpointOptions = {}): Endpoint {
-    this.#receiver.assertOpen();
+    if (this.closed) throw closedError('This worker');
     return this.#connections.connect(address, options);
   }
 
@@ -151,6 +151,7 @@ export class TransportWorker {
    *   dropped; `ERR_HEDDLE_OUTSTANDING` from inside a handler; `ERR_HEDDLE_WRONG_THREAD` where calls overlap.
    */
   progress(budget = Infinity): number {
+    if (typeof budget !== 'number') throw new TypeError(`A budget is a number, not ${typeof budget}`);
     if (!(budget >= 0)) throw new RangeError(`A budget is a number of messages from 0, not ${budget}`);
     return this.#receiver.progress(this.#handle, budget);
   }

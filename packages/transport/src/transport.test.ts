@@ -6,6 +6,7 @@ import { Context } from './context.js';
 import { planOf } from './context-options.js';
 import { Idle, type IdleStrategy } from './idle.js';
 import { laneLayout } from './lane.layout.js';
+import type { Lease } from './lease.js';
 import type { Message } from './message.js';
 import { bytes, codeOf, makePair, SMALL } from './pair.test-worker.js';
 import { laneAt, laneStride, workerRowAt, workerRowLayout } from './transport.layout.js';
@@ -445,6 +446,31 @@ describe('kept data', () => {
     expect(codeOf(() => context.lease(handle!))).toBe('ERR_HEDDLE_NOT_HOLDER');
     taken.release();
     expect(codeOf(() => context.lease(handle!))).toBe('ERR_HEDDLE_STALE_DESCRIPTOR');
+    expect(context.usage().slots).toBe(0);
+  });
+
+  it('is out of reach of who handed it over, until that takes it back', () => {
+    const { receiver, endpoint, context } = makePair();
+    const leases: Lease[] = [];
+    receiver.on(1, (message) => leases.push(message.keep()));
+    for (let i = 0; i < 3; i++) endpoint.trySend(1, bytes(100, i));
+    receiver.progress();
+    const [lease, back, disposed] = leases as [Lease, Lease, Lease];
+    const taken = context.lease(lease.handOver());
+    expect(codeOf(() => lease.data)).toBe('ERR_HEDDLE_NOT_HOLDER');
+    expect(codeOf(() => lease.release())).toBe('ERR_HEDDLE_NOT_HOLDER');
+    // As at the end of a block that began with `using`.
+    lease[Symbol.dispose]();
+    expect(taken.data).toEqual(bytes(100, 0));
+    taken.release();
+    taken[Symbol.dispose]();
+    expect(codeOf(() => lease.release())).toBe('ERR_HEDDLE_STALE_DESCRIPTOR');
+    back.handOver();
+    back.release();
+    expect(codeOf(() => back.release())).toBe('ERR_HEDDLE_STALE_DESCRIPTOR');
+    const handle = disposed.handOver();
+    disposed[Symbol.dispose]();
+    context.lease(handle).release();
     expect(context.usage().slots).toBe(0);
   });
 });
