@@ -2,13 +2,14 @@ import { Directory, type StructureInfo, type StructureOptions } from './director
 import { HeddleError } from './errors.js';
 import { forgetJanitor } from './janitor.js';
 import { JanitorLink, type Lifeline } from './janitor-link.js';
-import { type Layout, LINE_BYTES, roundUp, WORD_BYTES } from './layout.js';
+import { type Layout, LINE_BYTES, WORD_BYTES } from './layout.js';
 import { type Platform, realPlatform } from './platform.js';
 import { Recovery, type RecoveryReport } from './recovery.js';
 import { type Geometry, regionsOf, segmentLayout } from './segment.layout.js';
 import { assertBlank, geometryFrom, initialise, readHeader } from './segment-header.js';
 import { assertSupported, reserve, sharedBuffer } from './segment-memory.js';
 import { type Range, Space } from './space.js';
+import { roundingOf } from './space.layout.js';
 import { type Membership, threadState, uniqueOfThreadId } from './thread-state.js';
 import { type ThreadInfo, ThreadTable, threadsFull } from './thread-table.js';
 
@@ -207,7 +208,7 @@ export class Segment {
 
   /**
    * Bytes of a segment with these tables and so many bytes of space. Each structure takes a line of it besides its
-   * body, and rounds up to lines.
+   * body, and rounds up to lines. What larger ones than 16 MiB round up to is added to it.
    *
    * @throws RangeError for a bad size.
    */
@@ -215,7 +216,8 @@ export class Segment {
     if (!Number.isSafeInteger(options.spaceBytes) || options.spaceBytes < 0) {
       throw new RangeError(`Space is a whole number of bytes, not ${options.spaceBytes}`);
     }
-    return regionsOf(geometryFrom(options)).space * WORD_BYTES + roundUp(options.spaceBytes, LINE_BYTES);
+    const lines = Math.ceil(options.spaceBytes / LINE_BYTES);
+    return regionsOf(geometryFrom(options)).space * WORD_BYTES + (lines + roundingOf(lines)) * LINE_BYTES;
   }
 
   static #over(buffer: SharedArrayBuffer, platform: Platform, joining: Joining): Segment {

@@ -48,6 +48,11 @@ export function representableWithin(units: number): number {
   return Math.floor(units / step) * step;
 }
 
+/** Most units that ranges of so many units together are rounded up by, however many there are. */
+export function roundingOf(units: number): number {
+  return units <= MAX_MANTISSA ? 0 : Math.ceil((2 * units) / MAX_MANTISSA);
+}
+
 /** The size word of so many representable units taken by a thread. */
 export function packSize(units: number, owner: number): number {
   let exponent = 0;

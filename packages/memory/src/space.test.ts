@@ -13,6 +13,7 @@ import {
   RANGE_PHASE,
   representableUnits,
   representableWithin,
+  roundingOf,
   spaceLayout,
   UNIT_BYTES,
   unitsOf,
@@ -41,6 +42,20 @@ describe('size words', () => {
         expect(representableUnits(representableWithin(units))).toBe(representableWithin(units));
         expect(representableWithin(units)).toBeLessThanOrEqual(units);
       }),
+    );
+  });
+
+  test('of ranges together round up by no more than what is set aside for it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 2 ** 25 }), { minLength: 1, maxLength: 20 }),
+        (ranges) => {
+          const sum = (numbers: number[]) => numbers.reduce((all, number) => all + number, 0);
+          expect(sum(ranges.map(representableUnits)) - sum(ranges)).toBeLessThanOrEqual(
+            roundingOf(sum(ranges)),
+          );
+        },
+      ),
     );
   });
 });

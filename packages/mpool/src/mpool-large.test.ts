@@ -47,3 +47,9 @@ it('PL-11 has elements beyond 2 and 4 GiB at exact offsets, which do not overlap
   expect(pool.audit()).toMatchObject({ outstanding: 0, put: 45, consistent: true });
   segment!.detach();
 });
+
+it('has all of its elements in a segment of its own, where the space rounds their size up', () => {
+  const pool = Mpool.create({ elemSize: 64 * MIB + 128, maxElems: 3, elemsPerChunk: 1 });
+  expect(pool.getMany(4, [])).toBe(3);
+  pool.segment.detach();
+});

@@ -43,6 +43,16 @@ describe.each(kinds.map((kind) => [kind.name, kind] as const))('%s in a segment 
   });
 });
 
+it('is as large as the limits say', () => {
+  const largest = [
+    SpscRing.create({ capacityBytes: 2 ** 30 }),
+    MpscRing.create({ capacityBytes: 2 ** 30, maxProducers: 512 }),
+    SpscStream.create({ capacityBytes: 2 ** 27 }),
+    MpmcQueue.create({ capacity: 2 ** 20 }),
+  ];
+  for (const made of largest) made[Symbol.dispose]();
+});
+
 it('is as large as asked for', async () => {
   const ring = SpscRing.create({ capacityBytes: 2 ** 20 });
   const [producer, consumer] = [ring.producer(), ring.consumer()];
