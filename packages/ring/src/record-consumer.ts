@@ -75,8 +75,9 @@ export abstract class RecordConsumer {
   }
 
   /**
-   * Calls `handler` with each record that is there, up to `limit`. Returns how many; the space goes back to the
-   * writers once, at the end.
+   * Calls `handler` with each record that was there when this side looked last, up to `limit`. Returns how many; the
+   * space goes back to the writers once, at the end. It looks where none is left from the last time: so it returns 0 only
+   * where there is none, and what was published since may wait for the next call.
    *
    * What the handler throws comes through; the record it was given counts as read.
    *

@@ -219,7 +219,7 @@ export abstract class RecordProducer {
   write(bytes: Uint8Array, options: WriteOptions = {}): boolean {
     const { tag = 0 } = options;
     const deadline = beginBlocking(this.platform, options);
-    if (this.#state === QUEUED) throw outstanding('asynchronous write waits for its turn: await it first');
+    if (this.#state === QUEUED) throw outstanding('An asynchronous write waits for its turn: await it first');
     if (this.tryWrite(bytes, tag)) return true;
     const steps = new AttemptSteps({
       attempt: () => this.tryWrite(bytes, tag),
@@ -298,13 +298,13 @@ export abstract class RecordProducer {
   /** @returns false where asynchronous writes come first. */
   #refuse(): false {
     if (this.#state === RELEASED) throw releasedError('producer');
-    if (this.#state === CLAIMED) throw outstanding('claim is open: commit or abort it first');
+    if (this.#state === CLAIMED) throw outstanding('A claim is open: commit or abort it first');
     return false;
   }
 }
 
 function outstanding(what: string): HeddleError {
-  return new HeddleError('ERR_HEDDLE_OUTSTANDING', `An ${what}`);
+  return new HeddleError('ERR_HEDDLE_OUTSTANDING', what);
 }
 
 function noClaim(): HeddleError {

@@ -193,6 +193,17 @@ describe('records', () => {
     expect(consumer.tryRead()?.tag).toBe(1);
   });
 
+  test('drain looks again once it has read what it knew of, and says 0 where there is nothing only', () => {
+    const { producer, consumer } = rawRing(256);
+    for (let i = 0; i < 3; i++) producer.tryWriteWords(i);
+    expect(consumer.tryRead()?.tag).toBe(0);
+    producer.tryWriteWords(3);
+    const tags: number[] = [];
+    const drain = () => consumer.drain((record) => tags.push(record.tag));
+    expect([drain(), drain(), drain()]).toEqual([2, 1, 0]);
+    expect(tags).toEqual([1, 2, 3]);
+  });
+
   test('a handler that throws ends the drain behind its record', () => {
     const { producer, consumer } = rawRing(256);
     for (let i = 0; i < 3; i++) producer.tryWriteWords(i);
