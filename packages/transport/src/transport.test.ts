@@ -6,7 +6,7 @@ import { Context } from './context.js';
 import { planOf } from './context-options.js';
 import { Idle, type IdleStrategy } from './idle.js';
 import { laneLayout } from './lane.layout.js';
-import type { Lease } from './lease.js';
+import type { Lease, LeaseHandle } from './lease.js';
 import type { Message } from './message.js';
 import { bytes, codeOf, makePair, SMALL } from './pair.test-worker.js';
 import { laneAt, laneStride, workerRowAt, workerRowLayout } from './transport.layout.js';
@@ -449,6 +449,30 @@ describe('kept data', () => {
     expect(context.usage().slots).toBe(0);
   });
 
+  it('is not taken over by a handle that leads outside of its slot', () => {
+    const { receiver, endpoint, context } = makePair();
+    let handle: LeaseHandle | undefined;
+    receiver.on(1, (message) => {
+      handle = message.keep().handOver();
+    });
+    endpoint.trySend(1, bytes(1000, 5));
+    receiver.progress();
+    const wrong: [Partial<Record<keyof LeaseHandle, unknown>>, typeof TypeError | typeof RangeError][] = [
+      [{ byteLength: 4097 }, RangeError],
+      [{ byteLength: -1 }, RangeError],
+      [{ byteLength: '8' }, TypeError],
+      [{ at: -8 }, RangeError],
+      [{ at: 8 }, RangeError],
+      [{ at: undefined }, TypeError],
+    ];
+    for (const [part, type] of wrong) {
+      expect(() => context.lease({ ...handle!, ...part } as LeaseHandle)).toThrow(type);
+    }
+    const taken = context.lease(handle!);
+    expect(taken.data).toEqual(bytes(1000, 5));
+    taken.release();
+  });
+
   it('is out of reach of who handed it over, until that takes it back', () => {
     const { receiver, endpoint, context } = makePair();
     const leases: Lease[] = [];
@@ -472,6 +496,19 @@ describe('kept data', () => {
     disposed[Symbol.dispose]();
     context.lease(handle).release();
     expect(context.usage().slots).toBe(0);
+  });
+
+  it('that came back as its thread detached has nothing to release at the end of its block', () => {
+    const { receiver, endpoint, context } = makePair();
+    let lease: Lease | undefined;
+    receiver.on(1, (message) => {
+      lease = message.keep();
+    });
+    endpoint.trySend(1, bytes(100));
+    receiver.progress();
+    context[Symbol.dispose]();
+    lease![Symbol.dispose]();
+    expect(codeOf(() => lease!.release())).toBe('ERR_HEDDLE_DETACHED');
   });
 });
 
