@@ -111,6 +111,10 @@ describe('what cannot be meant', () => {
       expect(() => context.openWorker(receiver.address, { idle: wrong(idle) })).toThrow(TypeError);
       expect(() => receiver.messages({ idle: wrong(idle) })).toThrow(TypeError);
     }
+    for (const name of [5, {}, null]) {
+      expect(() => context.createWorker({ name: wrong(name) })).toThrow(TypeError);
+      expect(() => context.openWorker(receiver.address, { name: wrong(name) })).toThrow(TypeError);
+    }
     for (const onClosed of [5, {}, null]) {
       expect(() => sender.connect(receiver.address, { onClosed: wrong(onClosed) })).toThrow(TypeError);
     }

@@ -20,7 +20,7 @@ export class WorkerTable {
 
   /** As `context.createWorker` has it. */
   create(options: WorkerOptions): TransportWorker {
-    assertIdleOption(options);
+    assertOptions(options);
     const threadMode = options.threadMode ?? 'single';
     const mode = THREAD_MODES.indexOf(threadMode);
     if (mode < 0) {
@@ -57,7 +57,7 @@ export class WorkerTable {
 
   /** As `context.openWorker` has it. */
   open(address: WorkerAddress, options: OpenOptions): TransportWorker {
-    assertIdleOption(options);
+    assertOptions(options);
     this.#memory.assertHere(address);
     const { token } = this.#memory;
     const { row: index, generation } = address;
@@ -101,7 +101,11 @@ export class WorkerTable {
   }
 }
 
-function assertIdleOption({ idle }: OpenOptions): void {
+/** @throws TypeError. */
+function assertOptions({ name, idle }: OpenOptions): void {
+  if (name !== undefined && typeof name !== 'string') {
+    throw new TypeError(`The name of a worker is a string, not ${typeof name}`);
+  }
   if (idle !== undefined) assertIdle(idle);
 }
 
