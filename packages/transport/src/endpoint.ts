@@ -387,5 +387,5 @@ export class Endpoint {
 
 /** @throws TypeError where it is none. */
 function assertCompletion(completion: unknown): void {
-  if (!(completion instanceof Completion)) throw new TypeError('A completion is a Completion');
+  if (!(completion instanceof Completion)) throw new TypeError('The completion of a message is what new Completion() gave');
 }

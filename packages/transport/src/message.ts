@@ -39,8 +39,8 @@ export interface Message {
   /**
    * Keeps the data beyond the handler. What came in a slot is not copied; what came in the lane is, into a slot.
    *
-   * @throws HeddleError `ERR_HEDDLE_EXHAUSTED` where that needs a slot and all are out; `ERR_HEDDLE_NOT_HOLDER` the
-   *   second time.
+   * @throws HeddleError `ERR_HEDDLE_EXHAUSTED` where that needs a slot, and all of the smallest size are out;
+   *   `ERR_HEDDLE_NOT_HOLDER` the second time.
    */
   keep(): Lease;
 }
@@ -206,7 +206,7 @@ export class MessageCursor implements Message {
     }
     throw new HeddleError(
       'ERR_HEDDLE_EXHAUSTED',
-      `All ${pool.maxElems} slots of the context are out, and keeping a message from a lane takes one. context.report() says who holds them`,
+      `All ${pool.maxElems} slots of the smallest size are out, and keeping a message from a lane takes one. context.report() says who holds them`,
       { slots: pool.maxElems },
     );
   }

@@ -142,8 +142,9 @@ export class TransportWorker {
   }
 
   /**
-   * Tells completions that have ended, and runs the handlers of messages that are there, at most `budget` of them.
-   * Returns how many of both that were.
+   * Tells completions that have ended, and runs the handlers of messages that are there: at most `budget` of them, and
+   * of each lane at most 256, so there may be more. Returns how many of both that were; `while (worker.progress());` goes
+   * on until it finds none.
    *
    * What a handler throws comes through; its message counts as handled, the others stay where they are.
    *
