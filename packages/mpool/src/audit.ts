@@ -158,10 +158,10 @@ function originOf(
 function lookUntilStill(pool: PoolWords, shards: readonly Shard[]) {
   for (const shard of shards) shard.returns.drain();
   countMissedPuts(pool, shards);
-  let seen = look(pool);
+  let seen = look(pool, shards);
   let still = false;
   for (let tries = 0; tries < TRIES && !still; tries++) {
-    const again = look(pool);
+    const again = look(pool, shards);
     still = sameNumbers(again.leases, seen.leases) && sameNumbers(again.unsent, seen.unsent);
     seen = again;
   }
@@ -178,8 +178,10 @@ interface Look {
   readonly unsent: readonly number[];
 }
 
-function look(pool: PoolWords): Look {
+/** In the order in which a put goes: what is sent off meanwhile is seen in its seat, or drained. */
+function look(pool: PoolWords, shards: readonly Shard[]): Look {
   const unsent = unsentPuts(pool);
+  for (const shard of shards) shard.returns.drain();
   const leases = Array.from({ length: pool.slotCount() }, (_, slot) => pool.lease(slot));
   return { leases, unsent };
 }

@@ -80,8 +80,9 @@ function setState({ platform, words }: PoolWords, state: number): void {
 /** All latches must be held. */
 function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'closed' | 'was closed' | 'out' {
   if (pool.isClosed()) return 'was closed';
-  for (const shard of shards) shard.returns.drain();
+  // In the order in which a put goes: what is sent off meanwhile is seen here, or drained.
   const unsent = new Set(unsentPuts(pool));
+  for (const shard of shards) shard.returns.drain();
   const slots = pool.slotCount();
   const toPut: number[] = [];
   for (let slot = 0; slot < slots; slot++) {

@@ -222,6 +222,33 @@ export default [
     { ...whole, check: (end) => one.lists(end) },
   ),
   model(
+    laned(1, 2, 2),
+    'what was put before is not out for who closes, while its putter sends it off',
+    [
+      (player) => {
+        getAndPass(player, 0);
+        player.unmark(player.receive(1));
+        if (!player.close()) throw new Error('It cannot be closed, and nothing is out');
+      },
+      putAndSay,
+    ],
+    { ...whole, check: (end) => one.lists(end) },
+  ),
+  model(
+    laned(1, 2, 2),
+    'what was put before is not out for who looks, while its putter sends it off',
+    [
+      (player) => {
+        getAndPass(player, 0);
+        player.unmark(player.receive(1));
+        const { outstanding } = player.audit();
+        if (outstanding > 0) throw new Error(`${outstanding} outstanding`);
+      },
+      putAndSay,
+    ],
+    whole,
+  ),
+  model(
     one,
     'adopted, and put by a third thread: the lane leads to who adopted it',
     [

@@ -1,6 +1,6 @@
 import { defineModel, type End, type Model, type SimulatedThread } from '@heddle/explore';
 import { type Platform, realPlatform, runBlocking } from '@heddle/memory';
-import { auditPool } from './audit.js';
+import { type Audit, auditPool } from './audit.js';
 import { closePool, noteCloser, releaseIfUnused } from './close-pool.js';
 import { CloseSteps } from './close-steps.js';
 import { NONE, NOT_OPEN } from './descriptor.js';
@@ -339,14 +339,13 @@ export class Player {
   }
 
   /** Looks at everything; what lies on no list, or on two, is a fault at any moment. */
-  audit(): void {
+  audit(): Audit {
     const { pool, shards } = this.#parts;
-    const { outstanding, free, cached, unsent, capacity, unreachable, listedWrongly } = auditPool(
-      pool,
-      shards,
-    );
+    const audit = auditPool(pool, shards);
+    const { outstanding, free, cached, unsent, capacity, unreachable, listedWrongly } = audit;
     if (unreachable.length > 0 || listedWrongly.length > 0) throw new Error('A slot is in the wrong place');
     if (outstanding + free + cached + unsent !== capacity) throw new Error('The numbers do not add up');
+    return audit;
   }
 
   shrink(): void {
