@@ -48,7 +48,7 @@ async function bundlePackage({ folder, manifest }) {
     cwd: join(root, folder),
     input,
     platform: 'node',
-    external: /^[^./]/,
+    external: [/^@heddle\//, /^node:/],
     resolve: { extensionAlias: { '.js': ['.ts'] } },
     treeshake: { moduleSideEffects: true },
   });
