@@ -33,6 +33,7 @@ program
   .description('Runs the tests on threads at their long setting, until one fails or the time is up.')
   .argument('[filters...]', 'run only files whose path contains one of these, "transport" for instance')
   .option('-m, --minutes <minutes>', 'start no more rounds after so many; 0 is one round', minutes, 0)
+  .addHelpText('after', '\nExit codes: 0 passed, 1 a test failed, 2 wrong arguments.')
   .action(async (filters, options) => {
     const files = await longTests(filters);
     if (files.length === 0)

@@ -31,16 +31,17 @@ interface Options {
 
 const EXAMPLES = `
 Examples:
-  pnpm bench                                every suite
-  pnpm bench atomics --quick                a look at one suite, in half a minute
-  pnpm bench transport --filter lat         only the comparisons with "lat" in their name
-  pnpm bench atomics --json figures.json    the table here, every round in the file
-  pnpm bench atomics --json | jq .          JSON instead of the table
-  pnpm bench --list                         what there is
+  pnpm bench                              every suite
+  pnpm bench atomics --quick              a look at one suite
+  pnpm bench transport --filter lat       comparisons with "lat" in their name
+  pnpm bench atomics --json figures.json  the table, and all rounds in the file
+  pnpm bench atomics --json | jq .        JSON instead of the table
+  pnpm bench --list                       what there is
 
-Reading the table: the ratio of a row is the median, over the rounds, of its figure divided by that of
-its baseline in the same round; "± MAD" is how far it moved between rounds. On a busy machine ratios
-move far less than absolute figures, but they move: see the load in the head of the table.
+Reading the table: the ratio of a row is the median, over the rounds, of its
+figure divided by that of its baseline in the same round; "± MAD" is how far it
+moved between rounds. On a busy machine ratios move far less than absolute
+figures, but they move: see the load in the head of the table.
 
 Exit codes: 0 measured, 1 something failed, 2 wrong arguments.
 `;

@@ -49,6 +49,13 @@ export function machine(): DemoReport['machine'] {
   };
 }
 
+/** Columns apart by spaces: the table fits a terminal of 80. */
+const PLAIN = {
+  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
+  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
+  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
+};
+
 const LABELS: Readonly<Record<Variant, string>> = {
   heddle: 'Heddle, by descriptor',
   clone: 'postMessage, copied',
@@ -57,9 +64,15 @@ const LABELS: Readonly<Record<Variant, string>> = {
 
 export function formatReport(report: DemoReport): string {
   const table = new Table({
-    head: ['', 'wall time', 'MB/s', 'CPU time', 'moving data', 'peak memory', 'result'],
+    head: ['', 'wall\ntime', 'MB/s', 'CPU\ntime', 'moving\ndata', 'peak\nmemory', 'result'],
     colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'left'],
-    style: { head: process.stdout.isTTY ? ['bold'] : [], border: process.stdout.isTTY ? ['grey'] : [] },
+    chars: PLAIN,
+    style: {
+      head: process.stdout.isTTY ? ['bold'] : [],
+      border: [],
+      'padding-left': 0,
+      'padding-right': 0,
+    },
   });
   for (const variant of Object.keys(LABELS) as Variant[]) {
     const figures = report.variants[variant];
@@ -75,27 +88,22 @@ export function formatReport(report: DemoReport): string {
   }
   if (report.oneThread) {
     const { wallMs, megabytesPerSecond: rate, cpuMs } = report.oneThread;
-    table.push([
-      'one thread, for comparison',
-      formatMs(wallMs),
-      rate.toFixed(0),
-      formatMs(cpuMs),
-      '-',
-      '-',
-      'reference',
-    ]);
+    table.push(['one thread', formatMs(wallMs), rate.toFixed(0), formatMs(cpuMs), '-', '-', 'reference']);
   }
   const { pool } = report;
   const names = report.files.length > 3 ? `${report.files.length} files` : report.files.join(', ');
   return [
     `${names}: ${formatBytes(report.bytes)} in ${report.blocks} block${report.blocks === 1 ? '' : 's'} of ${formatBytes(report.blockBytes)}, ${report.job} on ${report.workers} workers`,
+    '',
     table.toString(),
+    '',
     `pool: got ${pool.got}, put ${pool.put} (across threads ${pool.putAcrossThreads}), outstanding ${pool.outstanding}`,
     `CRC-32 ${report.crc32}; ${report.verification}`,
     ...(report.output === null ? [] : [`written: ${report.output}`]),
     '',
-    'moving data: the same blocks sent to the workers and back with no work on them. Each variant ran in a process',
-    'of its own, one after the other; peak memory is that of the whole process, Node itself included.',
+    'moving data: the same blocks sent to the workers and back with no work on',
+    'them. Each variant ran in a process of its own, one after the other; peak',
+    'memory is that of the whole process, Node itself included.',
   ].join('\n');
 }
 
