@@ -154,6 +154,8 @@ describe('when the receiver dies', () => {
       await crew.until('all have ended', () => outcomes.every(({ length }) => length > 0));
       await turn();
       expect(outcomes).toEqual(outcomes.map(() => ['ERR_HEDDLE_CLOSED']));
+      // The janitor, another thread, may not be done yet: what waits ends before the worker's row is free.
+      await crew.until('it is recovered', () => context.usage().workers === 1);
       assertConserved(scene, 1);
       scene.sender.close();
       expect(context.usage()).toEqual({ workers: 0, lanes: 0, slots: 0 });
