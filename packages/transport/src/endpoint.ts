@@ -234,7 +234,7 @@ export class Endpoint {
     this.assertMaySend();
     const check = () => this.assertMaySend();
     try {
-      const descriptor = await this.#memory.slots.of(size).getAsync({ ...options, check });
+      const descriptor = await this.#memory.slots.getAsync(size, { ...options, check });
       return new Loan(this.#memory, size, descriptor, byteLength);
     } catch (error) {
       // This thread has detached since: what is said of that is that the way is closed.

@@ -1,6 +1,6 @@
-import type { WaitAsyncOptions, WaitOptions } from '@heddle/memory';
+import { HeddleError, type WaitAsyncOptions, type WaitOptions } from '@heddle/memory';
 import { KEPT_NOTE_BYTES } from './kept-note.js';
-import { isStale } from './transport-errors.js';
+import { isStale, timedOut } from './transport-errors.js';
 
 /** Most bytes of a slot in front of the data: the shift to where copying in is fast. */
 export const MAX_SHIFT = 7;
@@ -78,6 +78,35 @@ export class SlotPools {
     const pool = this.#source.openPool(size);
     this.#pools[size] = pool;
     return pool;
+  }
+
+  /** A slot of a size, blocking while there is none. @throws HeddleError `ERR_HEDDLE_TIMED_OUT`; what `check` throws. */
+  get(size: number, options: Pick<WaitOptions, 'timeout'> & SlotWait): number {
+    try {
+      return this.of(size).get(options);
+    } catch (error) {
+      throw this.#explained(size, error);
+    }
+  }
+
+  /** The same on the event loop. @throws (rejects) as {@link get} does, and with `signal.reason`. */
+  async getAsync(size: number, options: WaitAsyncOptions & SlotWait): Promise<number> {
+    try {
+      return await this.of(size).getAsync(options);
+    } catch (error) {
+      throw options.signal?.aborted ? error : this.#explained(size, error);
+    }
+  }
+
+  /** That the time is up, in words of the context: its users know of no pool. Other errors as they are. */
+  #explained(size: number, error: unknown): unknown {
+    if (!(error instanceof HeddleError && error.code === 'ERR_HEDDLE_TIMED_OUT')) return error;
+    const slots = this.of(size).maxElems;
+    const bytes = this.dataBytes[size]!;
+    return timedOut(
+      `All ${slots} slots for data of up to ${bytes} bytes are out, as context.report() lists them`,
+      { slots, bytes },
+    );
   }
 
   /** Makes a slot this thread's that was given away. Returns its offset, -1 where it is not there to be had any more. */

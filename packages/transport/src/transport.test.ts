@@ -1,4 +1,4 @@
-import { realPlatform, Segment } from '@heddle/memory';
+import { HeddleError, realPlatform, Segment } from '@heddle/memory';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { addressFromBytes, addressToBytes } from './address.js';
 import { Completion } from './completion.js';
@@ -235,6 +235,28 @@ describe('back-pressure', () => {
     );
     while (receiver.progress() > 0);
     expect(got).toBe(sent);
+    expect(context.usage().slots).toBe(0);
+  });
+
+  it('says which slots are out where the time is up while it waits for one', async () => {
+    const { endpoint, context } = makePair();
+    const loans = Array.from({ length: 8 }, () => endpoint.loan(100)!);
+    const said = {
+      code: 'ERR_HEDDLE_TIMED_OUT',
+      message: expect.stringMatching(
+        /^All 8 slots for data of up to 4096 bytes are out.*context\.report\(\)/,
+      ),
+      facts: { slots: 8, bytes: 4096 },
+    };
+    expect(() => endpoint.send(1, bytes(100), undefined, { timeout: 1 })).toThrow(
+      expect.objectContaining(said),
+    );
+    await expect(endpoint.sendAsync(1, bytes(100), undefined, { timeout: 1 })).rejects.toMatchObject(said);
+    await expect(endpoint.loanAsync(100, { timeout: 1 })).rejects.toMatchObject(said);
+    const reason = new HeddleError('ERR_HEDDLE_TIMED_OUT', 'mine');
+    const aborted = endpoint.loanAsync(100, { signal: AbortSignal.abort(reason) });
+    await expect(aborted).rejects.toBe(reason);
+    for (const loan of loans) loan.cancel();
     expect(context.usage().slots).toBe(0);
   });
 

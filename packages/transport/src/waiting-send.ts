@@ -84,7 +84,7 @@ export class WaitingSend implements Attempt {
     try {
       const size = this.#sizeNeeded;
       if (size >= 0) {
-        const descriptor = memory.slots.of(size).get({ timeout: leftMs(), check: this.#way.assertMaySend });
+        const descriptor = memory.slots.get(size, { timeout: leftMs(), check: this.#way.assertMaySend });
         this.#fill(size, descriptor);
       }
       const done = runBlocking(new AttemptSteps(this), lane.lane.words, platform, leftMs());
@@ -114,9 +114,8 @@ export class WaitingSend implements Attempt {
       this.#way.assertOpen();
       const size = this.#sizeNeeded;
       if (size >= 0) {
-        const descriptor = await memory.slots
-          .of(size)
-          .getAsync({ ...left(), check: this.#way.assertMaySend });
+        const check = this.#way.assertMaySend;
+        const descriptor = await memory.slots.getAsync(size, { ...left(), check });
         this.#fill(size, descriptor);
       }
       await untilDone(new AttemptSteps(this));
