@@ -387,5 +387,6 @@ export class Endpoint {
 
 /** @throws TypeError where it is none. */
 function assertCompletion(completion: unknown): void {
-  if (!(completion instanceof Completion)) throw new TypeError('The completion of a message is what new Completion() gave');
+  if (!(completion instanceof Completion))
+    throw new TypeError('The completion of a message is what new Completion() gave');
 }
