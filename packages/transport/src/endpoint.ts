@@ -273,7 +273,8 @@ export class Endpoint {
    * Blocks until every message sent so far from this worker, by this thread, to that one was handled: its handler has
    * returned. What handlers keep is not waited for; that is what a `Completion` tells.
    *
-   * @throws HeddleError `ERR_HEDDLE_CLOSED` where the receiver is gone before that, `ERR_HEDDLE_TIMED_OUT`,
+   * @throws HeddleError `ERR_HEDDLE_CLOSED` where the receiver is gone before that, or this endpoint closed,
+   *   `ERR_HEDDLE_TIMED_OUT`,
    *   `ERR_HEDDLE_OUTSTANDING` while asynchronous sends of this thread wait, which need its event loop;
    *   `ERR_HEDDLE_MUST_NOT_BLOCK` as {@link send} does.
    */
@@ -282,7 +283,7 @@ export class Endpoint {
     const timeout = timeoutOf(options);
     const deadline = deadlineAfter(timeout, platform.now);
     if (!this.#lane.queue.isEmpty) throw sendsWait();
-    const flushing = new Flushing(this.#lane);
+    const flushing = this.#flushing();
     if (deadline === Infinity && !flushing.attempt()) this.#lane.assertOthersReceive();
     const steps = new AttemptSteps(flushing);
     if (!runBlocking(steps, this.#lane.lane.words, platform, timeout)) throw notHandled();
@@ -297,9 +298,9 @@ export class Endpoint {
     const { platform } = this.#memory;
     const { queue, lane } = this.#lane;
     const deadline = deadlineAfter(timeoutOf(options), platform.now);
-    if (!queue.isEmpty && !(await queue.passed(options))) throw notHandled();
+    if (!queue.isEmpty && !(await queue.passed(() => this.assertOpen(), options))) throw notHandled();
     const timeout = deadline === Infinity ? undefined : deadline - platform.now();
-    const steps = new AttemptSteps(new Flushing(this.#lane));
+    const steps = new AttemptSteps(this.#flushing());
     if (!(await runAsync(steps, lane.words, platform, { ...options, timeout }))) throw notHandled();
   }
 
@@ -333,7 +334,7 @@ export class Endpoint {
     this.#onClosed?.({ address: this.address, ...(this.#lane.leftOver ?? { begun: 0, unread: 0 }) });
   }
 
-  /** @throws HeddleError `ERR_HEDDLE_CLOSED`. For sends that wait. */
+  /** @throws HeddleError `ERR_HEDDLE_CLOSED`. For what waits. */
   assertOpen(): void {
     if (this.#closed) throw closedError('This endpoint');
     if (this.#lane.left) this.#lane.throwClosed();
@@ -343,6 +344,10 @@ export class Endpoint {
   assertMaySend(): void {
     this.assertOpen();
     if (this.#writer.closed) this.#lane.throwClosed();
+  }
+
+  #flushing(): Flushing {
+    return new Flushing(this.#lane, () => this.assertMaySend());
   }
 
   /** What `trySend` answers without a try. @throws as that does for bad arguments. */

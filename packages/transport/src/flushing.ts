@@ -5,18 +5,20 @@ import type { Attempt } from './send-queue.js';
 /** Waiting until everything that was written to a lane so far is handled. What is held back goes out first. */
 export class Flushing implements Attempt {
   readonly #lane: OutboundLane;
+  readonly #assertMaySend: () => void;
   readonly #written: number;
 
-  constructor(lane: OutboundLane) {
+  /** @param assertMaySend of who waits. @throws HeddleError `ERR_HEDDLE_CLOSED`. */
+  constructor(lane: OutboundLane, assertMaySend: () => void) {
     this.#lane = lane;
+    this.#assertMaySend = assertMaySend;
     if (!lane.left) lane.writer.publish();
     this.#written = lane.writer.written;
   }
 
   attempt(): boolean {
-    const { left, writer } = this.#lane;
     if (this.#lane.hasHandled(this.#written)) return true;
-    if (left || writer.closed) this.#lane.throwClosed();
+    this.#assertMaySend();
     return false;
   }
 

@@ -76,21 +76,32 @@ export class SendQueue {
     this.#platform.atomics.notify(this.#words, head);
   }
 
-  /** Waits until everything that waits now is over. Resolves to false when the time is up. */
-  async passed(options: WaitAsyncOptions): Promise<boolean> {
+  /**
+   * Waits until everything that waits now is over. Resolves to false when the time is up.
+   *
+   * @throws (rejects) what `assertOpen` throws meanwhile.
+   */
+  async passed(assertOpen: () => void, options: WaitAsyncOptions): Promise<boolean> {
     const entry = {};
     this.join(entry);
     try {
-      return await runAsync(this.turn(entry), this.#words, this.#platform, options);
+      return await runAsync(this.turn(entry, assertOpen), this.#words, this.#platform, options);
     } finally {
       this.leave(entry);
     }
   }
 
-  /** The steps of waiting for one's turn, which lasts until {@link leave}. */
-  turn(entry: object): Steps<boolean> {
+  /**
+   * The steps of waiting for one's turn, which lasts until {@link leave}.
+   *
+   * @param assertOpen of who waits: another one may keep the lane open. What it throws ends the wait.
+   */
+  turn(entry: object, assertOpen: () => void): Steps<boolean> {
     return new AttemptSteps({
-      attempt: () => this.#isFirst(entry),
+      attempt: () => {
+        assertOpen();
+        return this.#isFirst(entry);
+      },
       sleep: () => this.#sleepForTurn(entry),
     });
   }

@@ -139,7 +139,7 @@ const throughTheQueue = (thread: SimulatedThread): string => {
   const asynchronous = [waiting(5, loan), waiting(6, nothing)];
   for (const { entry } of asynchronous) queue.join(entry);
   for (const { entry, send } of asynchronous) {
-    thread.drive(inLane(queue.turn(entry)));
+    thread.drive(inLane(queue.turn(entry, () => {})));
     thread.drive(inLane(new AttemptSteps(send)));
     queue.leave(entry);
   }

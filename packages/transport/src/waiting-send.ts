@@ -110,7 +110,7 @@ export class WaitingSend implements Attempt {
     lane.queue.join(entry);
     try {
       // First the turn, then a slot: held by one that waits behind another, it might be what that one waits for.
-      await untilDone(lane.queue.turn(entry));
+      await untilDone(lane.queue.turn(entry, this.#way.assertOpen));
       this.#way.assertOpen();
       const size = this.#sizeNeeded;
       if (size >= 0) {

@@ -137,6 +137,39 @@ describe.each(Object.entries(ENDS))('when %s', (what, { end, code = 'ERR_HEDDLE_
   });
 });
 
+describe('when an endpoint closes whose lane another one keeps open', () => {
+  it.each(Object.entries(WAITS))(
+    '%s that waits ends, and those of the other one go on',
+    async (_name, wait) => {
+      const { sender, receiver, ...scene } = make();
+      const { endpoint } = scene;
+      const other = sender.connect(receiver.address);
+      const inFront = settled([other.sendAsync(DATA)]);
+      const outcomes = settled([wait({ sender, ...scene }, {})]);
+      const behind = settled([other.flushAsync(), other.sendAsync(DATA)]);
+      await turn();
+      endpoint.close();
+      await turn();
+      expect([...inFront, ...outcomes, ...behind]).toEqual([[], ['ERR_HEDDLE_CLOSED'], [], []]);
+      receiver.on(DATA, () => {});
+      await vi.waitUntil(() => receiver.progress() === 0 && behind.every(({ length }) => length > 0));
+      expect([...inFront, ...behind]).toEqual([['done'], ['done'], ['done']]);
+      other.close();
+      assertConserved({ sender, ...scene }, 2);
+    },
+  );
+
+  it('a flush that waits ends, also where nothing else does', async () => {
+    const { sender, receiver, endpoint } = make();
+    const other = sender.connect(receiver.address);
+    const outcomes = settled([endpoint.flushAsync(), other.flushAsync()]);
+    await turn();
+    endpoint.close();
+    await turn();
+    expect(outcomes).toEqual([['ERR_HEDDLE_CLOSED'], []]);
+  });
+});
+
 describe('when the receiver dies', () => {
   it.each(['watched', 'by the janitor alone'] as const)(
     'all that wait end, once each, and leave nothing: %s',
