@@ -234,6 +234,18 @@ export class TransportWorker {
    * @throws HeddleError `ERR_HEDDLE_OUTSTANDING` from inside a handler, `ERR_HEDDLE_WRONG_THREAD` where calls overlap.
    */
   close(): void {
+    this.#close(false);
+  }
+
+  /**
+   * For the context, whose use this thread ends: the same, but that another thread which is inside goes on with the worker,
+   * as after the death of this one.
+   */
+  leave(): void {
+    this.#close(true);
+  }
+
+  #close(leaves: boolean): void {
     if (this.#receiver.closedHere) return;
     this.#access.endStay();
     const { token } = this.#memory;
@@ -241,7 +253,7 @@ export class TransportWorker {
     // seen here; later it names another one, or nobody: H1.
     if (this.#row.owner !== token) this.#access.forget();
     const { owner } = this.#row;
-    const ends = this.#row.isOpen(this.#place.generation) && this.#takesToEnd(owner);
+    const ends = this.#row.isOpen(this.#place.generation) && this.#takesToEnd(owner, leaves);
     this.#receiver.close();
     if (ends) {
       this.#row.shut(this.#place.generation);
@@ -256,8 +268,8 @@ export class TransportWorker {
   }
 
   /** Whether this thread ends the worker: as its owner, or where that is dead, and nobody else may go on with it. */
-  #takesToEnd(owner: number): boolean {
-    if (owner === this.#memory.token) return this.#access.close();
+  #takesToEnd(owner: number, leaves: boolean): boolean {
+    if (owner === this.#memory.token) return this.#access.close(leaves);
     return !this.#memory.isAlive(owner) && this.#access.closeForgotten();
   }
 

@@ -1,4 +1,5 @@
 import type { WorkerAddress } from './address.js';
+import { Completion } from './completion.js';
 import { Idle } from './idle.js';
 import { ALL, DATA, type MateData, runRole } from './mate.test-worker.js';
 import type { TransportWorker } from './transport-worker.js';
@@ -31,6 +32,25 @@ runRole<Data>(import.meta.url, {
     while (mate.get(ALL.stop, 0) === 0) if (worker.progress() === 0) worker.wait({ timeout: 100 });
     worker.close();
     mate.context[Symbol.dispose]();
+  },
+
+  /** Has what waits of a worker of its own, and ends its use of the context while another thread is inside of that. */
+  async owner(mate, { address }) {
+    const worker = mate.context.createWorker({ threadMode: 'serialized' });
+    const endpoint = worker.connect(address);
+    const completion = new Completion();
+    endpoint.send(DATA, undefined, undefined, { completion });
+    const outcome = endpoint.flushAsync().then(
+      () => 'done',
+      ({ code }) => code,
+    );
+    mate.announce(worker);
+    mate.waitFor(ALL.stop, 1, 0);
+    mate.context[Symbol.dispose]();
+    const ends = [worker.closed, endpoint.closed, completion.pending, completion.failed, await outcome];
+    const expected = [true, true, 0, 1, 'ERR_HEDDLE_CLOSED'];
+    if (String(ends) !== String(expected)) throw new Error(`It ended with ${ends}`);
+    mate.phase('done');
   },
 
   /** Sleeps on the event loop at the worker of another thread, and closes its use of that meanwhile. */

@@ -5,7 +5,7 @@ import { Context } from './context.js';
 import { Crew } from './crew.test-worker.js';
 import type { Endpoint, SendAsyncOptions } from './endpoint.js';
 import type { Loan } from './loan.js';
-import { DATA, PHASES, TELL } from './mate.test-worker.js';
+import { ALL, DATA, PHASES, TELL } from './mate.test-worker.js';
 import type { TransportWorker } from './transport-worker.js';
 import { SLEEPS } from './waits-end.test-worker.js';
 
@@ -219,3 +219,30 @@ describe.each(['serialized', 'multi'] as const)(
     });
   },
 );
+
+it('a thread ends its use of the context while another one is inside of its worker: that goes on, what waits here ends', async () => {
+  const context = contextOf(true);
+  const receiver = context.createWorker();
+  const crew = new Crew(context, url, 1);
+  crew.start('owner', { address: receiver.address });
+  await crew.until('there is a worker', () => crew.get(ALL.ready) === 1);
+  const shared = context.openWorker(crew.addressOf(1));
+  let handled = 0;
+  shared.on(DATA, () => {
+    if (++handled > 1) return;
+    crew.set(ALL.stop, 1);
+    crew.blockUntil('its owner has left', () => crew.get(TELL.phase, 1) === PHASES.indexOf('done'));
+  });
+  const endpoint = receiver.connect(shared.address);
+  for (let i = 0; i < 2; i++) endpoint.send(DATA);
+  expect(shared.progress(1)).toBe(1);
+  await crew.untilAllEnded();
+  expect(shared.progress()).toBe(1);
+  endpoint.close();
+  shared.close();
+  receiver.on(DATA, () => {});
+  receiver.progress();
+  await crew.until('the lane of the owner is free', () => context.usage().lanes === 0);
+  receiver.close();
+  crew.assertConserved();
+});

@@ -64,15 +64,16 @@ export class WorkerAccess {
   /**
    * Lets nobody in any more. By the thread that owns the worker.
    *
-   * @returns false where recovery has closed it, and ends it.
+   * @param leaves leaves it to another thread that is inside.
+   * @returns false where it does, or where recovery has closed it, and ends it.
    * @throws HeddleError `ERR_HEDDLE_WRONG_THREAD` where another thread is inside.
    */
-  close(): boolean {
+  close(leaves: boolean): boolean {
     if (!this.#entry) return true;
     try {
       this.#entry.enter();
     } catch (error) {
-      if (isClosed(error)) return false;
+      if (leaves || isClosed(error)) return false;
       throw error;
     }
     this.#entry.close();

@@ -89,7 +89,7 @@ export class WorkerTable {
 
   /** @throws what one of them threw, after all are closed. */
   close(): void {
-    doAll(this.#workers, (worker) => worker.close());
+    doAll(this.#workers, (worker) => worker.leave());
   }
 
   #worker(place: WorkerPlace, options: OpenOptions): TransportWorker {
