@@ -120,6 +120,21 @@ describe('TR-01: what was carried before', () => {
     endpoint.close();
   });
 
+  it.each([2 ** 32, 2 ** 33, 2 ** 34])('%i bytes: the first message of a shared worker', (carried) => {
+    const { context, at, sender } = make({ laneBytes: 256 });
+    const shared = context.createWorker({ threadMode: 'multi' });
+    let got = 0;
+    shared.on(1, () => got++);
+    // Behind its record is the place at which a lane begins that has carried nothing.
+    at.carried = carried - 16;
+    const endpoint = sender.connect(shared.address);
+    expect(endpoint.trySend(1, bytes(8, 0))).toBe('sent');
+    expect(shared.wait({ timeout: 0 })).toBe(true);
+    expect(shared.progress()).toBe(1);
+    expect(shared.wait({ timeout: 0 })).toBe(false);
+    expect(got).toBe(1);
+  });
+
   it('generations of workers in one row: they wrap, and an old address leads nowhere', () => {
     const { context, receiver, got } = make({ laneBytes: 256 });
     const { byteOffset, byteLength } = context.segment.openStructure(context.name, contextLayout);

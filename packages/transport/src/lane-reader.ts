@@ -76,6 +76,11 @@ export class LaneReader {
     return this.position !== this.#limit || (this.#words[tail]! & ~POSITION_FLAGS) !== this.position;
   }
 
+  /** The same where other threads read too: how far they are, `position` does not say. */
+  get mayHaveUnread(): boolean {
+    return this.hasKnown || ((this.#words[tail]! ^ this.#words[head]!) & ~POSITION_FLAGS) !== 0;
+  }
+
   /** Looks for what is there. Returns whether there is a record to read. 1 load. */
   look(): boolean {
     this.#limit = this.#atomics.load(this.#words, tail) & ~POSITION_FLAGS;
@@ -142,7 +147,9 @@ export class LaneReader {
     // The word changes by a record, which ends the loop, or by `closed`, once.
     for (;;) {
       if ((word & ~POSITION_FLAGS) !== from) {
-        if (from === this.position) this.#limit = word & ~POSITION_FLAGS;
+        // Known from now on, so that a late hint keeps nobody from it; who has read more of it since makes `resume` necessary.
+        this.position = from;
+        this.#limit = word & ~POSITION_FLAGS;
         return false;
       }
       if ((word & ARMED) !== 0) return true;

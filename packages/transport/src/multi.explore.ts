@@ -11,7 +11,7 @@ import { recoverContext } from './recovery.js';
 import { THREAD_MODES } from './thread-mode.js';
 import { workerRowAt, workerRowLayout } from './transport.layout.js';
 
-const HINTED = { ...MEMORY, hints: ['lane.tail'] } as const;
+const HINTED = { ...MEMORY, hints: ['lane.tail', 'lane.head'] } as const;
 
 /** A worker of thread mode multi, whose owner and sender are no threads of the model, and a lane with two messages. */
 
@@ -86,8 +86,11 @@ export default [
   defineModel({
     name: 'multi: two threads read one lane: one at a time, each message once, in order, and none sleeps for ever',
     ...MEMORY,
+    hints: ['lane.head'],
     init: filled,
     threads: [consuming, consuming],
+    search: { preemptions: 4 },
+    deep: { search: { preemptions: Number.POSITIVE_INFINITY } },
     check: ({ results, words }) => {
       const seen = [...words.subarray(NOTES, NOTES + COUNT)];
       const handled = (results[0] as number) + (results[1] as number);
@@ -99,6 +102,7 @@ export default [
   defineModel({
     name: 'multi: a thread that reads one message and goes away leaves nobody asleep',
     ...MEMORY,
+    hints: ['lane.head'],
     init: filled,
     threads: {
       once: (thread) => {
@@ -117,6 +121,7 @@ export default [
   defineModel({
     name: 'multi: a thread of the group dies anywhere: nothing is repeated, the other one goes on',
     ...MEMORY,
+    hints: ['lane.head'],
     init: filled,
     threads: { one: consuming, other: consuming },
     killable: ['one'],

@@ -130,7 +130,7 @@ export class ReceiveQueue {
     for (let i = 0; i < count && handled < budget; i++) {
       if (++this.#turn >= count) this.#turn = 0;
       const inbound = hot[this.#turn]!;
-      if (mayHaveNews(inbound)) {
+      if (this.#mayHaveNews(inbound)) {
         inbound.vainLooks = 0;
         handled += this.#drain(inbound, handle, Math.min(LANE_SHARE, budget - handled));
         if (inbound.ended) ended = true;
@@ -141,6 +141,10 @@ export class ReceiveQueue {
     if (ended) this.#dropEnded();
     else if (idle && count > this.#lanes.hotLanes) this.#lanes.cool();
     return handled;
+  }
+
+  #mayHaveNews({ reader, ending }: InboundLane): boolean {
+    return ending || (this.#shared ? reader.mayHaveUnread : reader.mayHaveNews);
   }
 
   /** The engine compiles it in one piece with what it calls for each message, as far as that is short: the rare is apart. */
@@ -229,7 +233,7 @@ export class ReceiveQueue {
     for (let i = 0; i < hot.length && !found; i++) {
       if (++this.#turn >= hot.length) this.#turn = 0;
       const inbound = hot[this.#turn]!;
-      if (!mayHaveNews(inbound)) continue;
+      if (!this.#mayHaveNews(inbound)) continue;
       if (!inbound.ended && (!this.#shared || inbound.enter(this.#place))) {
         if (inbound.reader.look()) found = inbound;
         else this.#leave(inbound, cursor);
@@ -252,8 +256,9 @@ export class ReceiveQueue {
    */
   get hasNews(): boolean {
     if (this.#lanes.hasCold && this.#row.doorbell.ready !== 0) return true;
-    for (const { reader, ending, lane } of this.#lanes.hot) {
-      if (!ending && !reader.mayHaveNews) continue;
+    for (const inbound of this.#lanes.hot) {
+      if (!this.#mayHaveNews(inbound)) continue;
+      const { reader, ending, lane } = inbound;
       if (this.#shared ? !lane.entry.isOccupied(this.#memory.isAlive) : ending || reader.look()) return true;
     }
     return false;
@@ -293,8 +298,4 @@ export class ReceiveQueue {
     this.#lanes.reset(this.#lanes.all.filter((inbound) => !inbound.ended));
     this.#turn = 0;
   }
-}
-
-function mayHaveNews({ reader, ending }: InboundLane): boolean {
-  return ending || reader.mayHaveNews;
 }

@@ -60,7 +60,7 @@ const trafficModels = THREAD_MODES.map((threadMode, mode) =>
   defineModel({
     name: `worker: connect, send more than there is room for, close, against progress and wait, ${threadMode}`,
     ...MEMORY,
-    hints: ['lane.tail', 'receiver.attention'],
+    hints: ['lane.tail', 'lane.head', 'receiver.attention'],
     init: prepare(2, 1, mode),
     threads: { sender: sending, receiver: receiving },
     strayWakes: 1,
