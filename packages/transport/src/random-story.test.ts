@@ -1,11 +1,14 @@
 import { expect, it, vi } from 'vitest';
+import { carry } from './carry.test-worker.js';
 import { Completion } from './completion.js';
 import { Context } from './context.js';
 import type { Endpoint } from './endpoint.js';
+import { Idle } from './idle.js';
 import type { Lease } from './lease.js';
 import type { Loan } from './loan.js';
 import type { Message } from './message.js';
 import { headerOf, Numbered, randomFrom, readHeader } from './numbered.test-worker.js';
+import { codeOf } from './pair.test-worker.js';
 import { THREAD_MODES } from './thread-mode.js';
 import type { TransportWorker } from './transport-worker.js';
 
@@ -36,6 +39,11 @@ interface Way {
   /** Asynchronous sends that have not ended, by sequence: they may be sent, and handled, before this is known. */
   readonly waiting: Map<number, Sent>;
 }
+
+/** What a program throws, from a handler or a function of a completion. */
+class Mishap extends Error {}
+
+const OVER: IteratorResult<Message, void> = { done: true, value: undefined };
 
 interface Kept {
   lease: Lease;
@@ -72,11 +80,16 @@ class Story {
   #pending = 0;
   #ending = false;
   #aborts: AbortController[] = [];
+  readonly #runs = new Map<TransportWorker, AbortController>();
   readonly #failures: unknown[] = [];
+  /** Those whose handler runs. */
+  readonly #handling = new Set<TransportWorker>();
   readonly log: string[] = [];
 
   constructor(seed: number) {
     this.#random = randomFrom(seed);
+    // Positions of lanes wrap at 2^32 bytes and at twice that, by half and in whole.
+    carry(this.#context, () => (this.#below(3) + 1) * 2 ** 32 - 8 * this.#below(64));
   }
 
   #below(most: number): number {
@@ -110,11 +123,14 @@ class Story {
     const kind = this.#below(100);
     if (kind < 6) this.#open();
     else if (kind < 14) this.#connect();
-    else if (kind < 44) this.#send();
-    else if (kind < 50) this.#wait();
-    else if (kind < 56) this.#sendMany();
-    else if (kind < 60) this.#cork();
-    else if (kind < 78) this.#progress();
+    else if (kind < 36) this.#send();
+    else if (kind < 42) this.#sendNow();
+    else if (kind < 48) this.#wait();
+    else if (kind < 54) this.#sendMany();
+    else if (kind < 58) this.#cork();
+    else if (kind < 61) this.#flush();
+    else if (kind < 76) this.#progress();
+    else if (kind < 79) this.#runFor();
     else if (kind < 86) await this.#iterate();
     else if (kind < 93) this.#release();
     else if (kind < 97) this.#closeEndpoint();
@@ -122,10 +138,33 @@ class Story {
     else this.#loan();
   }
 
+  /** What the program throws comes through. */
+  #letPass(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof Mishap)) throw error;
+      this.log.push('it threw');
+    }
+  }
+
+  #mishap(): void {
+    if (!this.#ending && this.#chance(0.03)) throw new Mishap();
+  }
+
   #open(): void {
     if (this.#workers.length === WORKERS) return;
     const worker = this.#context.createWorker({ threadMode: this.#pick(THREAD_MODES)! });
-    worker.on(ID, (message) => this.#handle(worker, message));
+    worker.on(ID, (message) => {
+      this.#handling.add(worker);
+      try {
+        this.#handle(worker, message);
+        this.#aside();
+      } finally {
+        this.#handling.delete(worker);
+      }
+      this.#mishap();
+    });
     this.log.push(`open ${worker.threadMode} in row ${worker.address.row}`);
     this.#workers.push(worker);
   }
@@ -193,8 +232,52 @@ class Story {
       asked.ended++;
       if (!error && (!asked.handled || asked.kept)) throw new Error('ended well before it was done');
       this.#inside(from);
+      this.#mishap();
     });
     return { asked, completion };
+  }
+
+  /** A send that blocks, for no time: it is sent, or nothing was. */
+  #sendNow(): void {
+    const chosen = this.#endpoint();
+    if (!chosen) return;
+    const { way, endpoint } = chosen;
+    const sequence = way.sent;
+    const data = this.#numbered.data(way.number, sequence);
+    const { asked, completion } = this.#ask(way);
+    const code = codeOf(() =>
+      endpoint.send(ID, data, headerOf(way.number, sequence), { timeout: 0, completion }),
+    );
+    this.log.push(`send ${sequence} by way ${way.number} now: ${code}`);
+    if (code === 'nothing') {
+      if (asked) this.#asked.push(asked);
+      way.queue.push({ named: sequence, sequence, asked });
+      way.sent++;
+    } else this.#mayEnd(way, code);
+  }
+
+  /** Flushes for no time, or fences: what was held back is published, and nothing else has changed. */
+  #flush(): void {
+    const chosen = this.#endpoint();
+    if (!chosen) return;
+    const { way, endpoint } = chosen;
+    if (this.#chance(0.5)) {
+      const code = codeOf(() => endpoint.flush({ timeout: 0 }));
+      this.log.push(`flush way ${way.number} now: ${code}`);
+      if (code === 'nothing') this.#same('flushed, and not handled', way.queue, []);
+      else this.#mayEnd(way, code);
+    } else {
+      const code = codeOf(() => way.from.fence());
+      this.log.push(`fence row ${way.from.address.row}: ${code}`);
+      if (code !== 'nothing') this.#same('why it is no fence', code, 'ERR_HEDDLE_OUTSTANDING');
+    }
+  }
+
+  /** Whether what blocks may end so. */
+  #mayEnd(way: Way, code: string): void {
+    if (code === 'ERR_HEDDLE_CLOSED') this.#same('the receiver is closed', way.to.closed, true);
+    else if (code === 'ERR_HEDDLE_OUTSTANDING') this.#same('something waits', this.#pending > 0, true);
+    else this.#same('why it ended', code, 'ERR_HEDDLE_TIMED_OUT');
   }
 
   /** Begins something that may have to wait: a send, a loan, a flush. Each may be aborted. */
@@ -271,10 +354,14 @@ class Story {
     // It may be sent already, and not noted, or not.
     if (way.waiting.size > 0) return;
     const first = way.sent;
-    const all = Array.from({ length: this.#below(6) }, (_, i) =>
-      this.#numbered.data(way.number, first + i).slice(),
-    );
+    const all = Array.from({ length: this.#below(6) }, (_, i) => {
+      const data = this.#numbered.data(way.number, first + i).slice();
+      const loan = this.#chance(0.2) ? endpoint.loan(data.length) : undefined;
+      loan?.data.set(data);
+      return loan ?? data;
+    });
     const sent = endpoint.sendMany(ID, all, headerOf(way.number, first));
+    for (const data of all.slice(sent)) if (!(data instanceof Uint8Array)) data.cancel();
     this.log.push(`send ${sent} of ${all.length} from ${first} on by way ${way.number}`);
     for (let i = 0; i < sent; i++) way.queue.push({ named: first, sequence: first + i, asked: undefined });
     way.sent += sent;
@@ -295,7 +382,48 @@ class Story {
     if (!worker) return;
     const budget = this.#chance(0.3) ? 1 + this.#below(4) : Infinity;
     this.log.push(`progress of row ${worker.address.row}`);
-    worker.progress(budget);
+    if (this.#chance(0.2))
+      this.#letPass(() => void (this.#chance(0.5) ? worker.arm() : worker.wait({ timeout: 0 })));
+    this.#letPass(() => void worker.progress(budget));
+  }
+
+  /** From a handler: receives on another worker, or closes it; one whose handler runs refuses both. */
+  #aside(): void {
+    if (this.#ending || !this.#chance(0.1)) return;
+    const worker = this.#pick(this.#workers);
+    if (!worker) return;
+    if (this.#handling.has(worker)) {
+      this.#same(
+        'progress inside',
+        codeOf(() => worker.progress()),
+        'ERR_HEDDLE_OUTSTANDING',
+      );
+      this.#same(
+        'close inside',
+        codeOf(() => worker.close()),
+        'ERR_HEDDLE_OUTSTANDING',
+      );
+    } else if (this.#chance(0.9)) this.#letPass(() => void worker.progress());
+    else this.#closeOne(worker);
+  }
+
+  /** Receives on the event loop, beside whatever else receives there, until it is aborted, or something throws. */
+  #runFor(): void {
+    const worker = this.#pick(this.#workers);
+    if (!worker) return;
+    const abort = new AbortController();
+    this.#endRun(worker);
+    this.#runs.set(worker, abort);
+    const idle = this.#pick([Idle.adaptive(), Idle.park(), Idle.eventLoop(), Idle.backoff({ pauses: 4 })])!;
+    this.log.push(`run row ${worker.address.row}`);
+    worker.run({ signal: abort.signal, idle }).catch((error: unknown) => {
+      if (!(error instanceof Mishap)) this.#failures.push(error);
+    });
+  }
+
+  #endRun(worker: TransportWorker): void {
+    this.#runs.get(worker)?.abort();
+    this.#runs.delete(worker);
   }
 
   /** One message of an iteration, which is ended or dropped; or one that waits in vain, and is ended. */
@@ -303,17 +431,26 @@ class Story {
     const worker = this.#pick(this.#workers);
     if (!worker) return;
     this.log.push(`iterate in row ${worker.address.row}`);
+    // It would receive before this has seen the message.
+    this.#endRun(worker);
     const messages = worker.messages();
-    const next = messages.next();
     let result: IteratorResult<Message, void> | undefined;
-    void next.then((given) => {
-      result = given;
-    });
+    const next = messages.next().then(
+      (given) => {
+        result = given;
+        return given;
+      },
+      (error) => {
+        if (!(error instanceof Mishap)) throw error;
+        result = OVER;
+        return OVER;
+      },
+    );
     await Promise.resolve();
     await Promise.resolve();
     if (result?.value) this.#handle(worker, result.value);
     if (!result || this.#chance(0.5)) await messages.return();
-    if (!result) this.#same('what a wait that was ended gives', await next, { done: true, value: undefined });
+    if (!result) this.#same('what a wait that was ended gives', await next, OVER);
   }
 
   #handle(worker: TransportWorker, message: Message): void {
@@ -382,7 +519,7 @@ class Story {
     if (!chosen) return;
     this.log.push(`close an endpoint of way ${chosen.way.number}`);
     this.#closeEnd(chosen.way, chosen.endpoint);
-    chosen.endpoint.close();
+    this.#letPass(() => chosen.endpoint.close());
   }
 
   #closeEnd(way: Way, endpoint: Endpoint): void {
@@ -392,18 +529,22 @@ class Story {
 
   #closeWorker(): void {
     const worker = this.#pick(this.#workers);
-    if (!worker) return;
+    if (worker) this.#closeOne(worker);
+  }
+
+  #closeOne(worker: TransportWorker): void {
     this.log.push(`close row ${worker.address.row}`);
     this.#workers.splice(this.#workers.indexOf(worker), 1);
     for (const way of this.#ways) {
       if (way.from === worker) for (const endpoint of way.ends) this.#closeEnd(way, endpoint);
     }
-    worker.close();
+    this.#letPass(() => worker.close());
   }
 
   async #end(): Promise<void> {
     this.#ending = true;
     this.log.push('the end');
+    for (const worker of this.#workers) this.#endRun(worker);
     for (const way of this.#ways) for (const endpoint of way.ends) endpoint.uncork();
     const all = () => this.#workers.reduce((sum, worker) => sum + worker.progress(), 0);
     while (all() + this.#pending > 0) {
