@@ -15,7 +15,7 @@ import { gotByOf } from './link-word.js';
 import { NOTE_PLACE } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
 import { countMissedPuts } from './put-count.js';
-import { unsentPuts } from './seat.js';
+import { collectPuts } from './seat.js';
 import type { Shard, ShardCounts } from './shard.js';
 import { ageOf } from './slot-times.js';
 
@@ -156,9 +156,8 @@ function originOf(
 
 /** The latches must be held. */
 function lookUntilStill(pool: PoolWords, shards: readonly Shard[]) {
-  for (const shard of shards) shard.returns.drain();
-  countMissedPuts(pool, shards);
   let seen = look(pool, shards);
+  countMissedPuts(pool, shards);
   let still = false;
   for (let tries = 0; tries < TRIES && !still; tries++) {
     const again = look(pool, shards);
@@ -178,10 +177,8 @@ interface Look {
   readonly unsent: readonly number[];
 }
 
-/** In the order in which a put goes: what is sent off meanwhile is seen in its seat, or drained. */
 function look(pool: PoolWords, shards: readonly Shard[]): Look {
-  const unsent = unsentPuts(pool);
-  for (const shard of shards) shard.returns.drain();
+  const unsent = collectPuts(pool, shards);
   const leases = Array.from({ length: pool.slotCount() }, (_, slot) => pool.lease(slot));
   return { leases, unsent };
 }

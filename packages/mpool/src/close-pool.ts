@@ -4,7 +4,7 @@ import { IdBits } from './id-bits.js';
 import { generationOfLease, isOut, LEASE, stateOfLease } from './lease.js';
 import { CLOSED, CLOSING, mpoolLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
-import { unsentPuts } from './seat.js';
+import { collectPuts } from './seat.js';
 import type { Shard } from './shard.js';
 
 const { cleaner, closed, closedHint, closers, released } = mpoolLayout.offsets;
@@ -80,9 +80,7 @@ function setState({ platform, words }: PoolWords, state: number): void {
 /** All latches must be held. */
 function commit(pool: PoolWords, shards: readonly Shard[], force: boolean): 'closed' | 'was closed' | 'out' {
   if (pool.isClosed()) return 'was closed';
-  // In the order in which a put goes: what is sent off meanwhile is seen here, or drained.
-  const unsent = new Set(unsentPuts(pool));
-  for (const shard of shards) shard.returns.drain();
+  const unsent = new Set(collectPuts(pool, shards));
   const slots = pool.slotCount();
   const toPut: number[] = [];
   for (let slot = 0; slot < slots; slot++) {

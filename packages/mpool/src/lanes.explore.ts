@@ -54,6 +54,12 @@ const putAndSay: Body = (player) => {
   player.flush();
 };
 
+/** Passes one on, and waits until it is put, by `putAndSay`. */
+function passUntilPut(player: Player): void {
+  getAndPass(player, 0);
+  player.unmark(player.receive(1));
+}
+
 /** Passes the only one on, and gets it again, whatever becomes of who was to put it. */
 const passAndWait: Body = (player) => {
   const descriptor = player.wait();
@@ -226,8 +232,7 @@ export default [
     'what was put before is not out for who closes, while its putter sends it off',
     [
       (player) => {
-        getAndPass(player, 0);
-        player.unmark(player.receive(1));
+        passUntilPut(player);
         if (!player.close()) throw new Error('It cannot be closed, and nothing is out');
       },
       putAndSay,
@@ -239,8 +244,7 @@ export default [
     'what was put before is not out for who looks, while its putter sends it off',
     [
       (player) => {
-        getAndPass(player, 0);
-        player.unmark(player.receive(1));
+        passUntilPut(player);
         const { outstanding } = player.audit();
         if (outstanding > 0) throw new Error(`${outstanding} outstanding`);
       },

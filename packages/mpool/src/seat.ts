@@ -1,6 +1,7 @@
 import { Lane } from './lane.js';
 import { seatLayout } from './mpool.layout.js';
 import type { PoolWords } from './pool-words.js';
+import type { Shard } from './shard.js';
 
 const { token, count } = seatLayout.offsets;
 
@@ -87,7 +88,12 @@ export class Seat {
   }
 }
 
-/** Every put that a thread has not sent off. */
-export function unsentPuts(pool: PoolWords): number[] {
-  return Seat.all(pool).flatMap((seat) => (seat.owner() === 0 ? [] : seat.unsent()));
+/**
+ * Collects the puts that were sent off, in all shards, and answers with those that were not. In the order in which a put
+ * goes: one that is sent off meanwhile is in the answer, or collected. All latches must be held.
+ */
+export function collectPuts(pool: PoolWords, shards: readonly Shard[]): number[] {
+  const unsent = Seat.all(pool).flatMap((seat) => (seat.owner() === 0 ? [] : seat.unsent()));
+  for (const shard of shards) shard.returns.drain();
+  return unsent;
 }
