@@ -174,10 +174,7 @@ export class Context {
    *   not block, where another one stays in a section of {@link locked} for more than some milliseconds.
    */
   createWorker(options: WorkerOptions = {}): TransportWorker {
-    this.#assertOpen();
-    // Takes milliseconds where its code is new to the thread: the first message should not.
-    this.#memory.slots.of(0);
-    return this.#workers.create(options);
+    return this.#readyWorkers().create(options);
   }
 
   /**
@@ -188,8 +185,7 @@ export class Context {
    *   TypeError where it is no address, RangeError where it is one of another context.
    */
   openWorker(address: WorkerAddress, options: OpenOptions = {}): TransportWorker {
-    this.#assertOpen();
-    return this.#workers.open(address, options);
+    return this.#readyWorkers().open(address, options);
   }
 
   /**
@@ -361,6 +357,13 @@ export class Context {
 
   #assertUsed(): void {
     if (this.#uses === 0) throw closedError('This thread’s use of the context');
+  }
+
+  /** For who is about to have a worker: its first message should not wait for code that is new to the thread. */
+  #readyWorkers(): WorkerTable {
+    this.#assertOpen();
+    this.#memory.slots.of(0);
+    return this.#workers;
   }
 
   #assertOpen(): void {
