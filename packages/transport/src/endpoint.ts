@@ -274,9 +274,8 @@ export class Endpoint {
    * returned. What handlers keep is not waited for; that is what a `Completion` tells.
    *
    * @throws HeddleError `ERR_HEDDLE_CLOSED` where the receiver is gone before that, or this endpoint closed,
-   *   `ERR_HEDDLE_TIMED_OUT`,
-   *   `ERR_HEDDLE_OUTSTANDING` while asynchronous sends of this thread wait, which need its event loop;
-   *   `ERR_HEDDLE_MUST_NOT_BLOCK` as {@link send} does.
+   *   `ERR_HEDDLE_TIMED_OUT`, `ERR_HEDDLE_OUTSTANDING` while asynchronous sends of this thread wait, which need its event
+   *   loop; `ERR_HEDDLE_MUST_NOT_BLOCK` as {@link send} does.
    */
   flush(options: Pick<WaitOptions, 'timeout'> = {}): void {
     const { platform } = this.#memory;

@@ -5,6 +5,7 @@ import { endLaneTo } from './lane-ends.js';
 import { PHASE, phaseOf, type WorkerPlace } from './lane-life.js';
 import { LookedAt } from './looked-at.js';
 import * as messages from './message.js';
+import { MessageCursor } from './message.js';
 import type { WorkerRow } from './worker-row.js';
 
 const { COOL_AFTER } = LookedAt;
@@ -47,7 +48,7 @@ export interface ReceiveCounts {
  */
 export class ReceiveQueue {
   readonly counts: ReceiveCounts = { handled: 0, lost: 0, skipped: 0 };
-  readonly #cursor: messages.MessageCursor;
+  readonly #cursor: MessageCursor;
   readonly #memory: ContextMemory;
   readonly #row: WorkerRow;
   readonly #place: WorkerPlace;
@@ -66,7 +67,7 @@ export class ReceiveQueue {
     this.#row = memory.row(place.row);
     this.#place = place;
     this.#lanes = new LookedAt(shared ? Infinity : hotLanes);
-    this.#cursor = new messages.MessageCursor(memory);
+    this.#cursor = new MessageCursor(memory);
     // Different from what it is: the first poll looks at all lanes.
     this.#attention = ~this.#row.attention;
   }
@@ -120,7 +121,7 @@ export class ReceiveQueue {
    *
    * What `handle` throws comes through; the message that it was given counts as handled.
    */
-  poll(handle: (message: messages.MessageCursor) => void, budget: number): number {
+  poll(handle: (message: MessageCursor) => void, budget: number): number {
     const { hot } = this.#lanes;
     if (this.#lanes.hasCold) this.#warmReady();
     const count = hot.length;
@@ -148,7 +149,7 @@ export class ReceiveQueue {
   }
 
   /** The engine compiles it in one piece with what it calls for each message, as far as that is short: the rare is apart. */
-  #drain(inbound: InboundLane, handle: (message: messages.MessageCursor) => void, most: number): number {
+  #drain(inbound: InboundLane, handle: (message: MessageCursor) => void, most: number): number {
     // A handler that threw kept it from being dropped.
     if (inbound.ended || (this.#shared && !inbound.enter(this.#place))) return 0;
     const { reader } = inbound;
@@ -179,7 +180,7 @@ export class ReceiveQueue {
   }
 
   /** The message that the cursor is at is done: gives back what was read, and looks after the lane. */
-  #leave(inbound: InboundLane, cursor: messages.MessageCursor): void {
+  #leave(inbound: InboundLane, cursor: MessageCursor): void {
     cursor.finish();
     inbound.reader.release();
     if (this.#shared || inbound.ending || inbound.skipped > 0 || cursor.anyAsked) {
@@ -188,7 +189,7 @@ export class ReceiveQueue {
   }
 
   /** Leaves a lane whose sender has gone and of which everything is read; lets other threads at another one. */
-  #lookAfter(inbound: InboundLane, cursor: messages.MessageCursor): void {
+  #lookAfter(inbound: InboundLane, cursor: MessageCursor): void {
     const { reader } = inbound;
     if (cursor.takeAsked()) this.#memory.tellDone(inbound.lane.life.source.row);
     if (inbound.ending && !reader.look()) inbound.leaveBehindSender(this.#place);
@@ -211,7 +212,7 @@ export class ReceiveQueue {
    * Moves a cursor to the next message, in turn. Returns its lane, undefined where there is none. For reading one by
    * one: then {@link finish}.
    */
-  next(cursor: messages.MessageCursor): InboundLane | undefined {
+  next(cursor: MessageCursor): InboundLane | undefined {
     // Each round but the last takes a message off that was lost.
     for (;;) {
       const inbound = this.#nextLane(cursor);
@@ -225,7 +226,7 @@ export class ReceiveQueue {
     }
   }
 
-  #nextLane(cursor: messages.MessageCursor): InboundLane | undefined {
+  #nextLane(cursor: MessageCursor): InboundLane | undefined {
     const { hot } = this.#lanes;
     if (this.#lanes.hasCold) this.#warmReady();
     let found: InboundLane | undefined;
@@ -245,7 +246,7 @@ export class ReceiveQueue {
   }
 
   /** The message that the cursor is at is done. */
-  finish(inbound: InboundLane, cursor: messages.MessageCursor): void {
+  finish(inbound: InboundLane, cursor: MessageCursor): void {
     this.#leave(inbound, cursor);
     if (inbound.ended) this.#dropEnded();
   }

@@ -73,7 +73,7 @@ function recordBytes(bodyBytes: number): number {
 
 /** By how much such a record moves a position. */
 function recordPositions(bodyBytes: number): number {
-  return toUnits(RECORD_HEAD_BYTES + bodyBytes) >> POSITION_SHIFT;
+  return recordBytes(bodyBytes) >> POSITION_SHIFT;
 }
 
 /**
